@@ -72,26 +72,28 @@ func TestLostReplyChangesNoCountTwice(t *testing.T) {
 	}
 }
 
-// Java reads the hold count too.
-func TestLostReplyLeavesHoldCountOne(t *testing.T) {
+// Java reads the hold count too. The script of a fenced lock runs twice but increments the
+// counter once.
+func TestLostReplyLeavesHoldCountOneAndOneFence(t *testing.T) {
 	t.Parallel()
+	const ahead = uint64(1) << 52 // later than the clock, so that the counter decides
 	proxied, direct, p := throughProxy(t)
-	check.NoError(t, locktest.MustTryLock(t, proxied.FencedLock(), "k", longTTL).Release(t.Context()))
-	check.NoError(t, locktest.MustTryLock(t, proxied.Lock(), "k", longTTL).Release(t.Context()))
-	p.Inject(faultproxy.LoseReply, "evalsha", 1)
-	lease := locktest.MustTryLock(t, proxied.Lock(), "k", longTTL)
-	info, err := direct.Lock().Inspect(t.Context(), "k")
-	if err != nil || len(info.Holders) != 1 || info.Holders[0].HoldCount != 1 {
-		t.Errorf("%+v, %v, want one hold", info, err)
+	rdb := redis.NewClient(&redis.Options{Addr: p.Addr()})
+	defer rdb.Close()
+	for _, l := range []redisson.RLock{proxied.Lock(), proxied.FencedLock()} {
+		check.NoError(t, locktest.MustTryLock(t, l, "k", longTTL).Release(t.Context())) // the server knows the scripts
+		check.NoError(t, rdb.Set(t.Context(), "redisson_lock_token:{k}", ahead, 0).Err())
+		p.Inject(faultproxy.LoseReply, "evalsha", 1)
+		lease := locktest.MustTryLock(t, l, "k", longTTL)
+		info, err := direct.Lock().Inspect(t.Context(), "k")
+		if err != nil || len(info.Holders) != 1 || info.Holders[0].HoldCount != 1 {
+			t.Errorf("%+v, %v, want one hold", info, err)
+		}
+		if fence := lease.Fence(); fence != 0 && fence != ahead+1 {
+			t.Errorf("fence %d, want %d", fence, ahead+1)
+		}
+		check.NoError(t, lease.Release(t.Context()))
 	}
-	check.NoError(t, lease.Release(t.Context()))
-	p.Inject(faultproxy.LoseReply, "evalsha", 1)
-	lease = locktest.MustTryLock(t, proxied.FencedLock(), "k", longTTL)
-	if info, err = direct.Lock().Inspect(t.Context(), "k"); err != nil || len(info.Holders) != 1 ||
-		info.Holders[0].HoldCount != 1 {
-		t.Errorf("%+v, %v, want one fenced hold", info, err)
-	}
-	check.NoError(t, lease.Release(t.Context()))
 }
 
 // Release sends its request again after a lost reply. A lease that had expired
@@ -104,21 +106,6 @@ func TestLostReplyHidesNoLostLease(t *testing.T) {
 	time.Sleep(100 * time.Millisecond)
 	p.Inject(faultproxy.LoseReply, "evalsha", 1)
 	check.ErrorIs(t, lease.Release(t.Context()), lock.ErrLost)
-}
-
-// The script runs twice but increments the counter once.
-func TestLostReplyIssuesOneFence(t *testing.T) {
-	t.Parallel()
-	const ahead = uint64(1) << 52 // later than the clock, so that the counter decides
-	proxied, _, p := throughProxy(t)
-	rdb := redis.NewClient(&redis.Options{Addr: p.Addr()})
-	defer rdb.Close()
-	check.NoError(t, locktest.MustTryLock(t, proxied.FencedLock(), "k", longTTL).Release(t.Context()))
-	check.NoError(t, rdb.Set(t.Context(), "redisson_lock_token:{k}", ahead, 0).Err())
-	p.Inject(faultproxy.LoseReply, "evalsha", 1)
-	if fence := locktest.MustTryLock(t, proxied.FencedLock(), "k", longTTL).Fence(); fence != ahead+1 {
-		t.Errorf("fence %d, want %d", fence, ahead+1)
-	}
 }
 
 func TestLostReplyAcquiresAndReleasesOnePermit(t *testing.T) {

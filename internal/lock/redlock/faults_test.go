@@ -7,8 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/lab/labtest"
 	"example.com/flashsale/internal/lock"
@@ -96,9 +94,7 @@ func TestPausedNodesDelayByOneTimeoutAtMost(t *testing.T) {
 func TestExtendLocksNodesThatLostTheirLease(t *testing.T) {
 	t.Parallel()
 	f := startNodes(t)
-	l, key := f.newLocker(t), labtest.Name(t)
-	lease := locktest.MustTryLock(t, l, key, time.Hour)
-	check.Eventually(t, "all nodes to grant the key", func() bool { return f.countKeys(t, key, 0, 1, 2, 3, 4) == 5 })
+	_, key, lease := f.lockAll(t)
 	for _, i := range []int{0, 1} {
 		f.servers[i].Kill()
 		check.NoError(t, f.servers[i].Restart())
@@ -114,19 +110,25 @@ func TestExtendLocksNodesThatLostTheirLease(t *testing.T) {
 	check.Eventually(t, "all nodes to release the key", func() bool { return f.countKeys(t, key, 0, 1, 4) == 0 })
 }
 
-// Locking further nodes without a majority would acquire a lost lock again.
+// Locking further nodes without a majority would acquire a lost lock again. The leases of
+// the remaining nodes, which have stalled, are given up, and their releases get no reply.
 func TestExtendLocksNoNodesAfterTheMajorityIsLost(t *testing.T) {
 	t.Parallel()
 	f := startNodes(t)
-	l, key := f.newLocker(t), labtest.Name(t)
-	lease := locktest.MustTryLock(t, l, key, time.Hour)
-	check.Eventually(t, "all nodes to grant the key", func() bool { return f.countKeys(t, key, 0, 1, 2, 3, 4) == 5 })
+	l, key, lease := f.lockAll(t)
 	f.flush(t, 0, 1, 2)
+	f.servers[3].Pause()
+	f.servers[4].Pause()
 	check.ErrorIs(t, lease.Extend(t.Context(), time.Hour), lock.ErrLost)
-	check.Eventually(t, "the remaining nodes to release the key",
+	for _, i := range []int{3, 4} {
+		f.servers[i].Resume()
+		check.NoError(t, f.rdb[i].Ping(t.Context()).Err())
+	}
+	check.Eventually(t, "the resumed nodes to release the key",
 		func() bool { return f.countKeys(t, key, 0, 1, 2, 3, 4) == 0 })
 	check.ErrorIs(t, lease.Extend(t.Context(), time.Hour), lock.ErrLost)
 	check.ErrorIs(t, lease.Release(t.Context()), lock.ErrLost)
+	l.Drain(t.Context())
 }
 
 // Two unavailable nodes and one that lost its data: the unavailable ones may or
@@ -134,9 +136,7 @@ func TestExtendLocksNoNodesAfterTheMajorityIsLost(t *testing.T) {
 func TestUnavailableNodesLeaveTheOutcomeUnknown(t *testing.T) {
 	t.Parallel()
 	f := startNodes(t)
-	l, key := f.newLocker(t), labtest.Name(t)
-	lease := locktest.MustTryLock(t, l, key, time.Hour)
-	check.Eventually(t, "all nodes to grant the key", func() bool { return f.countKeys(t, key, 0, 1, 2, 3, 4) == 5 })
+	_, key, lease := f.lockAll(t)
 	f.servers[0].Kill()
 	f.servers[1].Kill()
 	f.flush(t, 2)
@@ -244,28 +244,6 @@ func TestNotifyNeedsOneNodeThatNotifies(t *testing.T) {
 	if _, err := redlock.New(silent).Notify("k", wake); err == nil {
 		t.Error("Notify succeeded without a node that notifies")
 	}
-}
-
-// The majority's grants are given up because the third comes too late. Meanwhile
-// the nodes have stalled, so that the releases get no reply.
-func TestStalledNodesKeepNoKey(t *testing.T) {
-	t.Parallel()
-	f := startNodes(t)
-	l, key := f.newLocker(t), labtest.Name(t)
-	lease := locktest.MustTryLock(t, l, key, time.Hour)
-	check.Eventually(t, "all nodes to grant the key", func() bool { return f.countKeys(t, key, 0, 1, 2, 3, 4) == 5 })
-	f.flush(t, 0, 1, 2)
-	f.servers[3].Pause()
-	f.servers[4].Pause()
-	check.ErrorIs(t, lease.Extend(t.Context(), time.Hour), lock.ErrLost) // gives up the leases of the paused nodes
-	for _, i := range []int{3, 4} {
-		rdb := f.rdb[i].(*redis.Client)
-		f.servers[i].Resume()
-		check.NoError(t, rdb.Ping(t.Context()).Err())
-	}
-	check.Eventually(t, "the resumed nodes to release the key",
-		func() bool { return f.countKeys(t, key, 3, 4) == 0 })
-	l.Drain(t.Context())
 }
 
 // Every node stalls while a request is on its way to it. The caller gives up.

@@ -53,6 +53,15 @@ func (f *fiveNodes) newLocker(tb testing.TB) *redlock.Locker {
 	return redlock.New(nodes...)
 }
 
+// lockAll returns a lease that every node has granted.
+func (f *fiveNodes) lockAll(tb testing.TB) (l *redlock.Locker, key string, lease lock.Lease) {
+	tb.Helper()
+	l, key = f.newLocker(tb), labtest.Name(tb)
+	lease = locktest.MustTryLock(tb, l, key, time.Hour)
+	check.Eventually(tb, "all nodes to grant the key", func() bool { return f.countKeys(tb, key, 0, 1, 2, 3, 4) == 5 })
+	return l, key, lease
+}
+
 // countKeys returns how many of servers have key.
 func (f *fiveNodes) countKeys(tb testing.TB, key string, servers ...int) (n int) {
 	tb.Helper()

@@ -119,3 +119,11 @@ func TestEmptyDirectoryIsDeletedAndTheFenceStillRises(t *testing.T) {
 			first.Fence())
 	}
 }
+
+func TestKeysMayLookLikePaths(t *testing.T) {
+	t.Parallel()
+	l := open(t, labtest.SharedZooKeeper(t), 5*time.Second)
+	for _, key := range []string{".", "..", "/", "%2F"} {
+		check.NoError(t, locktest.MustTryLock(t, l, key, ttl).Release(t.Context()))
+	}
+}
