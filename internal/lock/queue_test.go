@@ -288,7 +288,8 @@ func (muteLocker) Lock(ctx context.Context, _ string, _ time.Duration) (Lease, e
 
 func TestWaitersBehindOneInTheServiceKnowWhatItKnows(t *testing.T) {
 	t.Parallel()
-	for l, locked := range map[Locker]bool{&blockingLocker{local: Local().(*local)}: true, muteLocker{Local()}: false} {
+	refusing := &blockingLocker{local: Local().(*local)}
+	for l, locked := range map[Locker]bool{refusing: true, muteLocker{Local()}: false} {
 		synctest.Test(t, func(t *testing.T) {
 			mustHold(t, l, time.Hour)
 			c := New(l)
@@ -297,7 +298,7 @@ func TestWaitersBehindOneInTheServiceKnowWhatItKnows(t *testing.T) {
 				both.Go(func() {
 					_, err := c.Acquire(t.Context(), "k", Options{Wait: wait})
 					if !errors.Is(err, errWaitEnded) || errors.Is(err, ErrLocked) != locked {
-						t.Errorf("%T, a wait of %s: %v, want the end of the wait, and ErrLocked: %v", l, wait, err, locked)
+						t.Errorf("%T, a wait of %s: %v, want its end, and ErrLocked: %v", l, wait, err, locked)
 					}
 				})
 				synctest.Wait()
