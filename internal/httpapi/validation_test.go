@@ -1,9 +1,12 @@
 package httpapi
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
+
+	"example.com/flashsale/internal/check"
 )
 
 // No input changes what another means, so that one API reads all.
@@ -11,6 +14,7 @@ func TestInput(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	t.Run("BadInputNamesTheField", f.badInputNamesTheField)
+	t.Run("BadCouponNamesTheField", f.badCouponNamesTheField)
 	t.Run("WholeNumbersAreAcceptedInEveryForm", f.wholeNumbersAreAcceptedInEveryForm)
 	t.Run("TimesOfTheFirstYearAreAcceptedInEveryZone", f.timesOfTheFirstYearAreAcceptedInEveryZone)
 	t.Run("ListOfBadFieldsIsBounded", f.listOfBadFieldsIsBounded)
@@ -22,100 +26,73 @@ func TestInput(t *testing.T) {
 
 func (f *fixture) badInputNamesTheField(t *testing.T) {
 	id := f.createCoupon(t, 1)
-	const good = `"name":"a","begin_time":"2026-11-11T00:00:00Z","end_time":"2026-11-12T00:00:00Z","stock":1`
-	huge := strings.Repeat("9", 30)
-	for _, step := range []struct{ method, path, body, in, field string }{
-		{"POST", "/coupons/x/orders", "", "path", "id"},
-		{"POST", "/coupons/0/orders", "", "path", "id"},
-		{"POST", "/coupons/-1/orders", "", "path", "id"},
-		{"POST", "/coupons/+1/orders", "", "path", "id"},
-		{"POST", "/coupons/1.0/orders", "", "path", "id"},
-		{"POST", "/coupons/%31%20/orders", "", "path", "id"},
-		{"POST", "/coupons/" + huge + "/orders", "", "path", "id"},
-		{"GET", "/orders/x", "", "path", "id"},
-		{"GET", "/coupons/x/audit", "", "path", "id"},
-		{"GET", "/orders?limit=0", "", "query", "limit"},
-		{"GET", "/orders?limit=101", "", "query", "limit"},
-		{"GET", "/orders?limit=", "", "query", "limit"},
-		{"GET", "/orders?limit=%2B5", "", "query", "limit"},
-		{"GET", "/orders?limit=05", "", "query", "limit"},
-		{"GET", "/orders?limit=5&limit=5", "", "query", "limit"},
-		{"GET", "/orders?limit=%", "", "query", ""},
-		{"GET", "/coupons?before=x", "", "query", "before"},
-		{"GET", "/coupons?before=0", "", "query", "before"},
-		{"GET", "/coupons?before=", "", "query", "before"},
-		{"GET", "/coupons?before", "", "query", "before"},
-		{"GET", "/coupons?before=1&before=2", "", "query", "before"},
-		{"GET", "/changes?coupon_id=", "", "query", "coupon_id"},
-		{"GET", "/changes?coupon_id=0", "", "query", "coupon_id"},
-		{"GET", "/changes?coupon_id=1&coupon_id=2", "", "query", "coupon_id"},
-		{"GET", "/changes?limit=", "", "query", "limit"},
-		{"GET", "/changes?before=x", "", "query", "before"},
-		{"GET", "/coupons/" + id + "/orders?limit=0", "", "query", "limit"},
-		{"POST", "/coupons/" + id + "/stock", `{"add":0}`, "body", "add"},
-		{"POST", "/coupons/" + id + "/stock", `{"add":"1"}`, "body", "add"},
-		{"POST", "/coupons/" + id + "/stock", `{"add":1000000001}`, "body", "add"},
-		{"POST", "/coupons/" + id + "/stock", `{}`, "body", "add"},
-		{"POST", "/coupons", `{` + strings.Replace(good, `"stock":1`, `"stock":-1`, 1) + `}`, "body", "stock"},
-		{"POST", "/coupons", `{` + good + `,"segments":0}`, "body", "segments"},
-		{"POST", "/coupons", `{` + good + `,"segments":2}`, "body", "segments"},
-		{"POST", "/coupons", `{` + good + `,"segments":65}`, "body", "segments"},
-		{"POST", "/coupons", `{` + good + `,"segments":1.5}`, "body", "segments"},
-		{"POST", "/coupons", `{` + good + `,"segments":null}`, "body", "segments"},
-		{"POST", "/coupons", `{` + strings.Replace(good, `"stock":1`, `"stock":1.5`, 1) + `}`, "body", "stock"},
-		{"POST", "/coupons", `{` + strings.Replace(good, `"stock":1`, `"stock":`+huge, 1) + `}`, "body", "stock"},
-		{"POST", "/coupons", `{` + strings.Replace(good, `"stock":1`, `"stock":1e-1`, 1) + `}`, "body", "stock"},
-		{"POST", "/coupons", `{` + strings.Replace(good, `"name":"a"`, `"name":" "`, 1) + `}`, "body", "name"},
-		{"POST", "/coupons", `{` + strings.Replace(good, `"name":"a",`, ``, 1) + `}`, "body", "name"},
-		{"POST", "/coupons", `{` + strings.Replace(good, "11-12", "11-10", 1) + `}`, "body", "end_time"},
-		{"POST", "/coupons", `{` + strings.Replace(good, "2026-11-11T", "yesterday", 1) + `}`, "body", "begin_time"},
-		{"POST", "/coupons", `{` + strings.Replace(good, "2026-11-11T", "1999-11-11T", 1) + `}`, "body", "begin_time"},
-		{"POST", "/coupons", `{` + strings.Replace(good, "2026-11-11T00:00:00Z", "2026-11-11T00:00:00,5Z", 1) + `}`,
-			"body", "begin_time"},
-		{"POST", "/coupons", `{` + strings.Replace(good, "2026-11-12T00:00:00Z", "2026-11-12T00:00:00+24:00", 1) + `}`,
-			"body", "end_time"},
-		{"POST", "/coupons", `{` + strings.Replace(good, "2026-11-12T00:00:00Z", "2026-11-12T00:00:00+00:60", 1) + `}`,
-			"body", "end_time"},
-		{"POST", "/coupons", `{` + strings.Replace(good, "2026-11-12T00:00:00Z", "2026-11-12t00:00:00z", 1) + `}`,
-			"body", "end_time"},
-		{"POST", "/coupons", `{` + strings.Replace(good, "2026-11-12T00:00:00Z", "2026-11-31T00:00:00Z", 1) + `}`,
-			"body", "end_time"},
-		{"POST", "/coupons", `{` + strings.Replace(good, "2026-11-12T00:00:00Z", "9999-12-31T23:00:00-12:00", 1) + `}`,
-			"body", "end_time"},
-		{"POST", "/coupons", `{` + strings.Replace(good, `"name":"a"`, `"name":"a\u0000"`, 1) + `}`, "body", "name"},
-		{"POST", "/coupons", `{` + strings.Replace(good, `"name":"a"`, `"name":"a\n"`, 1) + `}`, "body", "name"},
-		{"POST", "/coupons", `{` + strings.Replace(good, `"name":"a"`, `"name":"a\u202eb"`, 1) + `}`, "body", "name"},
-		{"POST", "/coupons", `{` + strings.Replace(good, `"name":"a"`, `"name":"\u200b"`, 1) + `}`, "body", "name"},
-		{"POST", "/coupons", `{` + strings.Replace(good, `"name":"a"`, `"name":""`, 1) + `}`, "body", "name"},
-		{"POST", "/coupons", `{` + strings.Replace(good, `"name":"a"`, `"NAME":"a"`, 1) + `,"name":"a"}`,
-			"body", "NAME"},
-		{"POST", "/coupons", `{` + good + `,"price":1}`, "body", "price"},
-		{"POST", "/coupons", `{` + good + `,"per_user":null}`, "body", "per_user"},
-		{"POST", "/coupons", `{` + good + `,"hold_seconds":"1h"}`, "body", "hold_seconds"},
-		{"POST", "/coupons", `{` + good + `,"hold_seconds":10.5}`, "body", "hold_seconds"},
-		{"POST", "/coupons", `{` + good + `,"hold_seconds":9}`, "body", "hold_seconds"},
-		{"POST", "/coupons", `{` + good + `,"hold_seconds":0}`, "body", "hold_seconds"},
-		{"POST", "/coupons", `{` + good + `,"hold_seconds":2592001}`, "body", "hold_seconds"},
-		{"POST", "/coupons", `{` + good + `,"per_user":0}`, "body", "per_user"},
-		{"POST", "/coupons", `{` + good + `,"per_user":101}`, "body", "per_user"},
-		{"POST", "/coupons", `{` + good + `,"hold_seconds":null}`, "body", "hold_seconds"},
-		{"POST", "/coupons", `{` + good + `,"returnable":1}`, "body", "returnable"},
-		{"POST", "/coupons", `{` + good + `,"returnable":null}`, "body", "returnable"},
-		{"POST", "/coupons/" + id + "/orders?number=%ff", "", "query", "number"},
-		{"POST", "/coupons/" + id + "/orders?number=%00", "", "query", "number"},
-		{"POST", "/coupons/" + id + "/orders?number=%EF%BC%91", "", "query", "number"}, // another script's 1
-		{"DELETE", "/orders/0", "", "path", "id"},
-		{"PUT", "/orders/-1/use", `{"reference":"a"}`, "path", "id"},
-		{"PUT", "/orders/7/use", `{}`, "body", "reference"},
-		{"PUT", "/orders/7/use", `{"reference":7}`, "body", "reference"},
-		{"PUT", "/orders/7/use", `{"reference":null}`, "body", "reference"},
-		{"PUT", "/orders/7/use", `{"reference":"a\u0000"}`, "body", "reference"},
-		{"PUT", "/orders/7/use", `{"reference":"\u007f"}`, "body", "reference"},
-		{"PUT", "/orders/7/use", `{"reference":"a","state":"used"}`, "body", "state"},
-	} {
-		t.Log(step.method, step.path, step.body)
-		wantField(t, f.do(step.method, step.path, adminToken(t), step.body), step.in, step.field)
+	for _, path := range []string{"POST /coupons/x/orders", "POST /coupons/0/orders", "POST /coupons/-1/orders",
+		"POST /coupons/+1/orders", "POST /coupons/1.0/orders", "POST /coupons/%31%20/orders",
+		"POST /coupons/" + strings.Repeat("9", 30) + "/orders", "GET /orders/x", "GET /coupons/x/audit",
+		"DELETE /orders/0", "PUT /orders/-1/use"} {
+		method, path, _ := strings.Cut(path, " ")
+		body := map[string]string{"PUT": `{"reference":"a"}`}[method]
+		t.Log(method, path)
+		wantField(t, f.do(method, path, adminToken(t), body), "path", "id")
 	}
+	for query, values := range map[string][]string{
+		"GET /orders?limit":                      {"=0", "=101", "=", "=%2B5", "=05", "=5&limit=5"},
+		"GET /coupons?before":                    {"=x", "=0", "=", "", "=1&before=2"},
+		"GET /changes?coupon_id":                 {"=", "=0", "=1&coupon_id=2"},
+		"GET /changes?limit":                     {"="},
+		"GET /changes?before":                    {"=x"},
+		"GET /coupons/" + id + "/orders?limit":   {"=0"},
+		"POST /coupons/" + id + "/orders?number": {"=%ff", "=%00", "=%EF%BC%91"}, // the last is another script's 1
+	} {
+		method, path, _ := strings.Cut(query, " ")
+		for _, value := range values {
+			t.Log(query, value)
+			wantField(t, f.do(method, path+value, adminToken(t), ""), "query", query[strings.Index(query, "?")+1:])
+		}
+	}
+	wantField(t, f.do("GET", "/orders?limit=%", adminToken(t), ""), "query", "")
+	for path, bodies := range map[string]map[string][]string{
+		"POST /coupons/" + id + "/stock": {"add": {`{"add":0}`, `{"add":"1"}`, `{"add":1000000001}`, `{}`}},
+		"PUT /orders/7/use": {"reference": {`{}`, `{"reference":7}`, `{"reference":null}`, `{"reference":"a\u0000"}`,
+			`{"reference":"\u007f"}`}, "state": {`{"reference":"a","state":"used"}`}},
+	} {
+		method, path, _ := strings.Cut(path, " ")
+		for field, bodies := range bodies {
+			for _, body := range bodies {
+				t.Log(method, path, body)
+				wantField(t, f.do(method, path, adminToken(t), body), "body", field)
+			}
+		}
+	}
+}
+
+// A coupon whose members are good but for one.
+func (f *fixture) badCouponNamesTheField(t *testing.T) {
+	for member, values := range map[string][]string{
+		"stock":      {"-1", "1.5", strings.Repeat("9", 30), "1e-1"},
+		"segments":   {"0", "2", "65", "1.5", "null"},
+		"name":       {`" "`, `""`, `"a\u0000"`, `"a\n"`, `"a\u202eb"`, `"\u200b"`},
+		"NAME":       {`"a"`},
+		"price":      {"1"},
+		"begin_time": {`"yesterday00:00:00Z"`, `"1999-11-11T00:00:00Z"`, `"2026-11-11T00:00:00,5Z"`},
+		"end_time": {`"2026-11-10T00:00:00Z"`, `"2026-11-12T00:00:00+24:00"`, `"2026-11-12T00:00:00+00:60"`,
+			`"2026-11-12t00:00:00z"`, `"2026-11-31T00:00:00Z"`, `"9999-12-31T23:00:00-12:00"`},
+		"hold_seconds": {`"1h"`, "10.5", "9", "0", "2592001", "null"},
+		"per_user":     {"0", "101", "null"},
+		"returnable":   {"1", "null"},
+	} {
+		for _, value := range values {
+			coupon := map[string]json.RawMessage{"name": []byte(`"a"`), "stock": []byte("1"),
+				"begin_time": []byte(`"2026-11-11T00:00:00Z"`), "end_time": []byte(`"2026-11-12T00:00:00Z"`)}
+			coupon[member] = []byte(value)
+			body, err := json.Marshal(coupon)
+			check.NoError(t, err)
+			t.Logf("%s", body)
+			wantField(t, f.do("POST", "/coupons", adminToken(t), string(body)), "body", member)
+		}
+	}
+	wantField(t, f.do("POST", "/coupons", adminToken(t),
+		`{"begin_time":"2026-11-11T00:00:00Z","end_time":"2026-11-12T00:00:00Z","stock":1}`), "body", "name")
 }
 
 // wantField checks that a response blames one field, and says why.
