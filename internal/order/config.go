@@ -40,8 +40,8 @@ type Winners interface {
 	// CheckSoldOut returns the verdict on a claim of a coupon that was seen sold
 	// out, and the precheck that found it: *AlreadyClaimedError if the claimant has
 	// an order, or coupon.ErrSoldOut. The verdict is nil if the database shows
-	// units left: only a transaction can then decide, for the user may have an
-	// order that the server lacks that was read.
+	// units left, or an older version than c: only a transaction can then decide, for
+	// the user may have an order that the server lacks that was read.
 	CheckSoldOut(ctx context.Context, c coupon.Coupon, by Claimant) (Precheck, error)
 	// Close ends what reads all orders of a coupon, and returns when it has ended.
 	Close()

@@ -56,7 +56,7 @@ func (w *Winners) CheckSoldOut(ctx context.Context, c coupon.Coupon, by order.Cl
 		c.Version = min(c.Version, found.version) // the server that was read may lag
 		w.Add(c, by, found.orderID)
 		return order.PrecheckLookup, &order.AlreadyClaimedError{OrderID: found.orderID}
-	case found.soldOut:
+	case found.soldOut && found.version >= c.Version:
 		return order.PrecheckLookup, coupon.ErrSoldOut
 	}
 	return order.PrecheckLookup, nil

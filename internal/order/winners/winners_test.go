@@ -246,6 +246,18 @@ func TestOrderThatHasEndedIsForgotten(t *testing.T) {
 	ordertest.WantClaim(t, claims, 10, 1, coupon.ErrSoldOut)
 }
 
+// A unit came back and was sold to user 10. The replica shows the coupon sold out before.
+func TestReplicaFromBeforeAReturnHidesNoWinner(t *testing.T) {
+	t.Parallel()
+	s, behind := ordertest.NewSale(t), ordertest.NewSale(t)
+	sellOut(s, 1, 10)
+	s.Exec(`UPDATE coupons SET version = 1`)
+	sellOut(behind, 1, 9)
+	claims := s.Instance(func(c *ordertest.Config) { c.Commit.DB = behind.ConfigOn(behind.DSN).Commit.DB })
+	ordertest.WantClaim(t, claims, 10, 1, order.ErrAlreadyClaimed)
+	ordertest.WantClaim(t, claims, 11, 1, coupon.ErrSoldOut)
+}
+
 func openReplicas(s *ordertest.Sale, laggingDSN string, turn *atomic.Int64) *sqlx.DB {
 	s.T.Helper()
 	var lagging driver.Connector
