@@ -243,6 +243,30 @@ func TestOrderThatExpiresMeanwhileIsNotReturned(t *testing.T) {
 	check.ErrorIs(t, <-returned, order.ErrExpired)
 }
 
+// The clock of the database steps back between the read of a hold and that of its order.
+func TestHoldOfAnOrderThatIsNotDueIsKept(t *testing.T) {
+	t.Parallel()
+	s := ordertest.NewSale(t)
+	s.Ruled(couponID, 1, coupon.Rules{PerUser: 1, HoldSeconds: 600})
+	open(s).claim(t, 1, 1)
+	s.Exec(`UPDATE coupon_holds SET expires_at = UTC_TIMESTAMP(3)`)
+	sweep := func() (looked *atomic.Bool) {
+		i := open(s)
+		looked = new(atomic.Bool)
+		i.Sweep(func(error) { looked.Store(true) })
+		t.Cleanup(i.Orders.Close)
+		return looked
+	}
+	looked := sweep()
+	labtest.Eventually(t, "the hold is looked at", func() (gone bool) {
+		s.Get(&gone, `SELECT COUNT(*) = 0 FROM coupon_holds`)
+		return gone || looked.Load()
+	})
+	s.Exec(`UPDATE coupon_orders SET expires_at = UTC_TIMESTAMP(3)`)
+	sweep()
+	labtest.Eventually(t, "the order has expired", func() bool { return s.Audit(couponID).Expired == 1 })
+}
+
 // Who may return an order, and which.
 func TestOnlyReturnableOrdersAreReturned(t *testing.T) {
 	t.Parallel()

@@ -123,8 +123,9 @@ func (s *Orders) isDue(ctx context.Context) (due bool, err error) {
 	return due, nil
 }
 
-// lockDue locks up to n holds that are over, and of their orders those that are to be
-// ended. The rows that are locked are those that are moved.
+// lockDue locks up to n holds that are over, and of their orders those that are not used.
+// The rows that are locked are those that are moved. Whether the orders have expired is
+// the condition of their end, which fails if the clock has stepped back since.
 func (s *Orders) lockDue(
 	ctx context.Context, conn *sqlx.Conn, after hold, n int,
 ) (holds []hold, due []ending, err error) {
@@ -142,7 +143,7 @@ func (s *Orders) lockDue(
 	}
 	orders := `
 		SELECT ` + order.InsertColumns + ` FROM coupon_orders FORCE INDEX (PRIMARY)
-		WHERE id IN (?` + strings.Repeat(", ?", len(ids)-1) + `) AND ` + openConditions[order.Expired] + `
+		WHERE id IN (?` + strings.Repeat(", ?", len(ids)-1) + `) AND used_at IS NULL
 		ORDER BY id FOR UPDATE`
 	var all []order.Order
 	if err := conn.SelectContext(ctx, &all, orders, ids...); err != nil {
