@@ -99,10 +99,13 @@ func explained(err error) error {
 		return nil
 	}
 	const rights = "the Redis user lacks a right: give it those of docs/install.md by ACL SETUSER"
+	const renamed = "a command that docs/install.md names has another name here: remove its rename-command"
 	for text, advice := range map[string]string{
 		"NOPERM":                 rights,
 		"ACL failure in script":  rights, // Redis 7.2 and later
 		"The user executing the": rights, // before
+		"ERR unknown command":    renamed,
+		"ERR Unknown Redis":      renamed, // in a script
 		"WRONGTYPE":              "another program uses this key: set REDIS_PREFIX",
 		"OOM":                    "the memory of Redis is full: raise maxmemory",
 		"MOVED":                  "this is a node of a cluster: let REDIS_URL begin with redis+cluster",

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"maps"
 	"regexp"
 	"strconv"
@@ -120,12 +121,18 @@ func TestNodeOfAClusterIsExplained(t *testing.T) {
 	eventually(t, func() bool { return strings.Contains(i.log.String(), "let REDIS_URL begin with redis+cluster") })
 }
 
-// It knows no SET with both NX and GET.
-func TestRedisBefore7IsExplained(t *testing.T) {
+// Redis before 7 knows no SET with both NX and GET; a command may be renamed.
+func TestWhatRedisDoesNotKnowIsExplained(t *testing.T) {
 	t.Parallel()
-	err := explained(redis.NewScript(`return redis.error_reply("ERR syntax error")`).
-		Run(t.Context(), labtest.Dial(t, labtest.Redis(t)), nil).Err())
-	if err == nil || !strings.Contains(err.Error(), "Redis 7") {
+	rdb := labtest.Dial(t, labtest.Redis(t))
+	for script, says := range map[string]string{
+		`return redis.error_reply("ERR syntax error")`: "Redis 7", `return redis.call("RENAMED")`: "rename-command",
+	} {
+		if err := explained(redis.NewScript(script).Run(t.Context(), rdb, nil).Err()); !strings.Contains(fmt.Sprint(err), says) {
+			t.Errorf("%s: %v, want %s", script, err, says)
+		}
+	}
+	if err := explained(rdb.Do(t.Context(), "RENAMED").Err()); !strings.Contains(fmt.Sprint(err), "rename-command") {
 		t.Error(err)
 	}
 }
