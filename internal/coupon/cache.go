@@ -49,7 +49,7 @@ func NewCache(store *Store, ttl time.Duration) *Cache {
 		reader: batchread.New(slowRead, func(ctx context.Context, _ struct{}, ids []int64) ([]found, error) {
 			ctx, cancel := context.WithTimeout(ctx, loadTimeout)
 			defer cancel()
-			return store.findAll(ctx, ids...)
+			return findAll(ctx, store.db, ids...)
 		}),
 		ttl: ttl, entries: map[int64]entry{}, evictAt: minEvictAt,
 	}

@@ -82,11 +82,22 @@ const selectCoupons = `
 
 // Find returns a coupon, or ErrNotFound.
 func (s *Store) Find(ctx context.Context, id int64) (Coupon, error) {
-	coupons, err := s.findAll(ctx, id)
+	coupons, err := findAll(ctx, s.db, id)
 	if err != nil {
 		return found{}.result(id, err)
 	}
 	return coupons[0].result(id, nil)
+}
+
+// FindAll returns coupons in the order of their ids, as db reads them, which may be a
+// connection in a transaction, or ErrNotFound if one is missing.
+func FindAll(ctx context.Context, db sqlx.QueryerContext, ids ...int64) ([]Coupon, error) {
+	all, err := findAll(ctx, db, ids...)
+	coupons := make([]Coupon, len(ids))
+	for i := 0; i < len(ids) && err == nil; i++ {
+		coupons[i], err = all[i].result(ids[i], nil)
+	}
+	return coupons, err
 }
 
 // found is what a read has found of an id.
@@ -107,13 +118,13 @@ func (f found) result(id int64, err error) (Coupon, error) {
 }
 
 // findAll reads coupons. It returns what it has found of each id, in their order.
-func (s *Store) findAll(ctx context.Context, ids ...int64) ([]found, error) {
+func findAll(ctx context.Context, db sqlx.QueryerContext, ids ...int64) ([]found, error) {
 	q, args, err := sqlx.In(selectCoupons, ids, ids, ids)
 	if err != nil {
 		return nil, err
 	}
 	var rows []Coupon
-	if err := s.db.SelectContext(ctx, &rows, q, args...); err != nil {
+	if err := sqlx.SelectContext(ctx, db, &rows, q, args...); err != nil {
 		return nil, err
 	}
 	coupons := make(map[int64]Coupon, len(rows))
@@ -136,7 +147,7 @@ func (s *Store) List(ctx context.Context, before int64, limit int) ([]Coupon, er
 	coupons := []Coupon{}
 	if err == nil && len(ids) > 0 {
 		var all []found
-		all, err = s.findAll(ctx, ids...)
+		all, err = findAll(ctx, s.db, ids...)
 		for _, f := range all {
 			coupons = append(coupons, f.coupon)
 		}

@@ -452,7 +452,8 @@ func TestPromisesHoldWhileOrdersComeBack(t *testing.T) {
 	})
 }
 
-// Coupon 2 has more orders that cannot end than are tried at a time.
+// Coupon 2 has more orders that cannot end than are tried at a time. The pool has one
+// connection.
 func TestOrderThatCannotEndKeepsNoOther(t *testing.T) {
 	t.Parallel()
 	users := map[int64]int{1: 2, 2: 101, 3: 2}
@@ -468,7 +469,7 @@ func TestOrderThatCannotEndKeepsNoOther(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := ordertest.NewSale(t)
-			i := open(s)
+			i := open(s, func(c *ordertest.Config) { c.Commit.DB.SetMaxOpenConns(1) })
 			rules := coupon.Rules{PerUser: 1, HoldSeconds: 600}
 			for id := int64(1); id <= 3; id++ {
 				s.Ruled(id, users[id], rules)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/jmoiron/sqlx"
 
+	"example.com/flashsale/internal/coupon"
 	"example.com/flashsale/internal/order"
 	"example.com/flashsale/internal/transaction"
 )
@@ -146,17 +147,27 @@ func (s *Orders) lockDue(
 		WHERE id IN (?` + strings.Repeat(", ?", len(ids)-1) + `) AND used_at IS NULL
 		ORDER BY id FOR UPDATE`
 	var all []order.Order
-	if err := conn.SelectContext(ctx, &all, orders, ids...); err != nil {
+	if err := conn.SelectContext(ctx, &all, orders, ids...); err != nil || len(all) == 0 {
 		return holds, nil, err
 	}
-	for _, o := range all {
-		cp, err := s.coupons.Find(ctx, o.CouponID)
-		if err != nil {
-			return holds, nil, fmt.Errorf("order %d of coupon %d: %w", o.ID, o.CouponID, err)
-		}
-		due = append(due, ending{o, o.Segment(cp)})
+	due, err = withSegments(ctx, conn, all)
+	return holds, due, err
+}
+
+// withSegments reads the coupons of orders by conn: the pool may have no other connection.
+func withSegments(ctx context.Context, conn *sqlx.Conn, all []order.Order) (due []ending, err error) {
+	ids := make([]int64, len(all))
+	for i, o := range all {
+		ids[i] = o.CouponID
 	}
-	return holds, due, nil
+	coupons, err := coupon.FindAll(ctx, conn, ids...)
+	if err != nil {
+		return nil, fmt.Errorf("coupons of order %d to %d: %w", all[0].ID, all[len(all)-1].ID, err)
+	}
+	for i, o := range all {
+		due = append(due, ending{o, o.Segment(coupons[i])})
+	}
+	return due, nil
 }
 
 func (s *Orders) expire(ctx context.Context, conn *sqlx.Conn, due []ending) error {
