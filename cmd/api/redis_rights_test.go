@@ -128,7 +128,8 @@ func TestWhatRedisDoesNotKnowIsExplained(t *testing.T) {
 	for script, says := range map[string]string{
 		`return redis.error_reply("ERR syntax error")`: "Redis 7", `return redis.call("RENAMED")`: "rename-command",
 	} {
-		if err := explained(redis.NewScript(script).Run(t.Context(), rdb, nil).Err()); !strings.Contains(fmt.Sprint(err), says) {
+		err := explained(redis.NewScript(script).Run(t.Context(), rdb, nil).Err())
+		if !strings.Contains(fmt.Sprint(err), says) {
 			t.Errorf("%s: %v, want %s", script, err, says)
 		}
 	}
