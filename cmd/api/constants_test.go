@@ -18,7 +18,7 @@ import (
 // settings. Their values are read from the code.
 var constants = []struct{ file, name, meaning string }{
 	{"internal/order/config.go", "MaxRunning",
-		"claims that run at a time in an instance, no more than a quarter of `HTTP_CONNS`; half of them for one coupon"},
+		"claims that run at a time in an instance, no more than `HTTP_CONNS`; half of them for one coupon"},
 	{"internal/order/commit/group_commit.go", "maxBatch", "orders in a transaction of `COMMIT=grouped`"},
 	{"internal/order/commit/group_commit.go", "maxWorkers", "such transactions at a time"},
 	{"internal/order/commit/group_commit.go", "batchTimeout", "such a transaction"},
