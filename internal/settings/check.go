@@ -55,6 +55,7 @@ func (s Settings) check(p *problems) {
 				" the scheme's, and nothing after it; or * alone", origin))
 	}
 	s.checkServers(p)
+	s.checkPorts(p)
 	s.checkLimits(p)
 	s.checkTokens(p)
 	s.checkLab(p)
@@ -96,6 +97,26 @@ func (s Settings) checkServers(p *problems) {
 	p.require(s.Lock != "memcache" && s.MemcacheAddr == "" || isList(s.MemcacheAddr, hostPort, path), "MEMCACHE_ADDR",
 		"must be host:port or /path for LOCK=memcache, several separated by commas")
 	s.checkRedlock(p)
+}
+
+// portForm finds the ports of an address, a DSN, a URL or a list of them. What an @ or a slash follows
+// is a password or a path.
+var portForm = regexp.MustCompile(`:([0-9]+)([),?&]|/[^@]*$|$)`)
+
+// checkPorts refuses ports that no server can have. The libraries would notice when they connect.
+func (s Settings) checkPorts(p *problems) {
+	for _, address := range []struct{ name, value string }{
+		{"HTTP_ADDR", s.HTTPAddr}, {"MYSQL_DSN", s.MySQLDSN}, {"REDIS_URL", s.RedisURL},
+		{"EVENTS_REDIS", s.EventsRedis}, {"REDLOCK_URLS", strings.Join(s.RedlockURLs, ",")}, {"ZK_ADDR", s.ZKAddr},
+		{"ETCD_ADDR", s.EtcdAddr}, {"MEMCACHE_ADDR", s.MemcacheAddr}, {"JWT_JWKS", s.JWTJWKS},
+		{"CORS_ORIGINS", strings.Join(s.CORSOrigins, ",")},
+		{"OTEL_EXPORTER_OTLP_ENDPOINT", s.OTLPEndpoint}, {"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", s.OTLPTracesEndpoint},
+	} {
+		for _, port := range portForm.FindAllStringSubmatch(address.value, -1) {
+			_, err := strconv.ParseUint(port[1], 10, 16)
+			p.require(err == nil, address.name, "has a port that is greater than 65535")
+		}
+	}
 }
 
 // opens closes a pool that was opened, which does not connect it.

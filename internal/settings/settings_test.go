@@ -89,6 +89,18 @@ func TestSettingsAreChecked(t *testing.T) {
 			[]string{"rediss://r?client_cert=/missing.pem&client_key=/k.pem"}},
 		{"", "REDIS_URL", "need the scheme rediss", []string{"redis://r?client_cert=/c.pem&client_key=/k.pem"}},
 
+		{"", "HTTP_ADDR", "greater than 65535", []string{":99999", "[::1]:65536"}},
+		{"", "MYSQL_DSN", "greater than 65535", []string{"u:p@tcp(db:65536)/flashsale"}},
+		{"", "MYSQL_DSN", ok, []string{"u:99999@tcp(db:65535)/flashsale", "u:x/:99999/y@tcp(db)/flashsale"}},
+		{"", "REDIS_URL", "greater than 65535", []string{"redis://r:65536", "redis://r:65536/1",
+			"redis://r:65536?db=1", "redis+sentinel://s:1?master_name=m&addr=t:65536&addr=u:1", "redis+cluster://r:99999"}},
+		{"", "REDIS_URL", ok, []string{"redis://u:99999@r:65535/1"}},
+		{"LOCK=redlock", "REDLOCK_URLS", "greater than 65535", []string{a + ",redis://b:65536," + c}},
+		{"LOCK=etcd", "ETCD_ADDR", "greater than 65535", []string{"a:1,https://b:65536"}},
+		{"", "JWT_JWKS", "greater than 65535", []string{"https://login.example:65536/keys"}},
+		{"", "OTEL_EXPORTER_OTLP_ENDPOINT", "greater than 65535", []string{"http://o:65536"}},
+		{"", "CORS_ORIGINS", "greater than 65535", []string{"https://shop.example:65536"}},
+
 		{"LOCK=zk", "ZK_ADDR", ok, []string{"zoo-1.example:2181,zoo-2.example:2181,[::1]:2181"}},
 		{"LOCK=zk", "ZK_ADDR", "must be host:port", []string{"", "zoo", "zoo:2181, zoo2:2181"}},
 		{"LOCK=etcd", "ETCD_ADDR", ok, []string{"https://etcd-1:2379,etcd-2:2379,unix:///run/etcd:1"}},
