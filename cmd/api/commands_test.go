@@ -89,11 +89,23 @@ func TestHealthFollowsReadiness(t *testing.T) {
 	}
 }
 
+func TestHelpIsPrintedForEachCommand(t *testing.T) {
+	t.Parallel()
+	for _, args := range []string{"help", "--help", "token --help", "migrate -h", "serve --help"} {
+		var out strings.Builder
+		check.NoError(t, run(t.Context(), strings.Fields(args), from(nil), &out, io.Discard))
+		if out.String() != usage {
+			t.Errorf("api %s prints %q", args, &out)
+		}
+	}
+}
+
 func TestWrongUsageIsAnError(t *testing.T) {
 	t.Parallel()
 	env := from(map[string]string{"JWT_SECRET": secret})
 	for _, args := range []string{
 		"dance", "migrate sideways", "migrate", "token", "token --user 0", "token --user x", "id", "id x", "id 0",
+		"serve --port 8080", "health now", "version 2",
 	} {
 		if err := run(t.Context(), strings.Fields(args), env, io.Discard, io.Discard); err == nil {
 			t.Errorf("api %s: no error", args)

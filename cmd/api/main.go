@@ -12,6 +12,7 @@ import (
 	"os/signal"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"syscall"
 )
 
@@ -35,6 +36,13 @@ func run(ctx context.Context, args []string, getenv func(string) string, stdout,
 	command := "serve"
 	if len(args) > 0 {
 		command, args = args[0], args[1:]
+	}
+	takesNone := slices.Contains([]string{"serve", "health", "version", "--version"}, command)
+	switch {
+	case slices.Contains(args, "-h"), slices.Contains(args, "--help"):
+		command = "help"
+	case takesNone && len(args) > 0:
+		return fmt.Errorf("api %s takes no arguments: its settings come from the environment", command)
 	}
 	switch command {
 	case "serve":
