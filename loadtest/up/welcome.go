@@ -38,7 +38,7 @@ The demo's claims, from another terminal, with k6 and with JMeter. A row that br
 void if its claims hardly met, so that it shows nothing:
 
   BASE_URL=%[1]s %[2]s make load
-  BASE_URL=%[1]s %[2]s make demo-jmeter
+  BASE_URL=%[1]s %[2]s SHOP=examples/shops/flashsale.yml WORKLOADS=jmeter-one-user,jmeter-many-users make judge
 
 666 page views at once; v0: INCR, v1: no lock, v2: a mutex of each process, v3: the lock, v4: RedLock over five servers:
 
