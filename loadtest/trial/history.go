@@ -7,7 +7,6 @@ package trial
 import (
 	"slices"
 	"sync"
-	"time"
 
 	"example.com/flashsale/loadtest/rig"
 )
@@ -37,12 +36,12 @@ const (
 // broken. It is safe for concurrent use. The zero value is empty.
 type History struct {
 	Violations
-	mu     sync.Mutex
-	claims []rig.Claim
-	others []Operation          // all but claims
-	told   []rig.Claim          // the first claim of each owner that was told of an order
-	made   map[rig.Claim]bool   // whether an owner who was told of an order was told that the claim made it
-	last   map[rig.Claim]string // the order that an owner was told of last
+	mu         sync.Mutex
+	operations []Operation
+	told       []rig.Claim          // the first claim of each owner that was told of an order
+	final      []Operation          // the uses and the returns that were made
+	made       map[rig.Claim]bool   // whether an owner who was told of an order was told that the claim made it
+	last       map[rig.Claim]string // the order that an owner was told of last
 }
 
 // ownerOf returns the members of c that say who may have one order at a time.
@@ -55,7 +54,7 @@ func ownerOf(c rig.Claim) rig.Claim {
 func (h *History) Add(c rig.Claim) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.claims = append(h.claims, c)
+	h.operations = append(h.operations, Operation{Kind: Claim, Claim: c})
 	if c.Order == "" {
 		return
 	}
@@ -75,40 +74,31 @@ func (h *History) Add(c rig.Claim) {
 	h.made[of], h.last[owner] = made || Accepted(c), c.Order
 }
 
+// change adds an operation that is no claim.
 func (h *History) change(o Operation) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.others = append(h.others, o)
+	h.operations = append(h.operations, o)
+	if Accepted(o.Claim) && (o.Kind == Use || o.Kind == Return) {
+		h.final = append(h.final, o)
+	}
 }
 
-// Operations returns all operations, the claims first.
-func (h *History) Operations() (all []Operation) {
-	for _, c := range h.Claims() {
-		all = append(all, Operation{Kind: Claim, Claim: c})
-	}
+// Operations returns all operations in the order in which they were added.
+func (h *History) Operations() []Operation {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return append(all, h.others...)
-}
-
-// Final returns the uses and the returns that were made, and how many other operations there are by now,
-// both without the first n.
-func (h *History) Final(n int) (made []Operation, next int) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	for _, o := range h.others[n:] {
-		if o.Verdict == rig.Accepted && (o.Kind == Use || o.Kind == Return) {
-			made = append(made, o)
-		}
-	}
-	return made, len(h.others)
+	return slices.Clone(h.operations)
 }
 
 // Claims returns all claims in the order of their replies.
-func (h *History) Claims() []rig.Claim {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return Sorted(h.claims)
+func (h *History) Claims() (claims []rig.Claim) {
+	for _, o := range h.Operations() {
+		if o.Kind == Claim {
+			claims = append(claims, o.Claim)
+		}
+	}
+	return Sorted(claims)
 }
 
 // Sorted returns claims in the order of their replies.
@@ -121,7 +111,14 @@ func Sorted(claims []rig.Claim) []rig.Claim {
 func (h *History) Told(n int) []rig.Claim {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.told[n:len(h.told):len(h.told)]
+	return slices.Clip(h.told[n:])
+}
+
+// Final returns the uses and the returns that were made, without the first n of them.
+func (h *History) Final(n int) []Operation {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return slices.Clip(h.final[n:])
 }
 
 // Order returns the order that the owner of c was told of last, or nothing.
@@ -129,16 +126,4 @@ func (h *History) Order(c rig.Claim) string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.last[ownerOf(c)]
-}
-
-// AcceptedSince returns how many claims were sent after begin and accepted.
-func (h *History) AcceptedSince(begin time.Time) (n int) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	for _, c := range h.claims {
-		if Accepted(c) && c.Sent.After(begin) {
-			n++
-		}
-	}
-	return n
 }

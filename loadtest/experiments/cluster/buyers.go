@@ -107,8 +107,8 @@ func (b *buyers) claim(user int64) (final bool) {
 // gives up after a minute.
 func (b *buyers) awaitSales(ctx context.Context) error {
 	begin := time.Now()
-	for b.AcceptedSince(begin) < buyerCount {
-		if !rig.Sleep(ctx, 20*time.Millisecond) {
+	for acceptedBetween(b.Claims(), begin, time.Now()) < buyerCount {
+		if !rig.Sleep(ctx, retryPause) {
 			return ctx.Err()
 		}
 		if time.Since(begin) > time.Minute {

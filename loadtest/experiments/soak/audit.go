@@ -14,10 +14,9 @@ import (
 func auditAlways(ctx context.Context, m *market) {
 	audited, changed := 0, 0
 	for rig.Sleep(ctx, time.Second) {
-		told := m.Told(audited)
-		made, next := m.Final(changed)
+		told, made := m.Told(audited), m.Final(changed)
 		if audit(ctx, m, told, made) == nil {
-			audited, changed = audited+len(told), next
+			audited, changed = audited+len(told), changed+len(made)
 		}
 		_ = m.events.read(ctx) // nothing is lost: the next time reads on
 	}
@@ -63,8 +62,7 @@ func settle(ctx context.Context, m *market) error {
 			return err
 		}
 	}
-	made, _ := m.Final(0)
-	if err := audit(ctx, m, m.Told(0), made); err != nil {
+	if err := audit(ctx, m, m.Told(0), m.Final(0)); err != nil {
 		return err
 	}
 	return m.events.audit(ctx, m)
