@@ -3,7 +3,6 @@ package faults
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -46,53 +45,15 @@ const (
 	maxLateWrites = 1
 )
 
-// A hold is the time for which a holder believes that it holds.
-type hold struct {
-	from, to time.Duration // to is its last write
-	writes   []holder.Line
-	fence    uint64
-	told     time.Duration // of its loss; 0 if it was not
-}
-
-// holds returns the holds in lines.
-func holds(lines []holder.Line) (all []hold) {
-	for _, l := range lines {
-		last := len(all) - 1
-		switch {
-		case l.Word == holder.Acquired:
-			all = append(all, hold{from: l.At, to: l.At, fence: l.Fence})
-		case last < 0:
-		case l.Word == holder.Write:
-			all[last].to, all[last].writes = l.At, append(all[last].writes, l)
-		case l.Word == holder.Lost && all[last].told == 0:
-			all[last].told = l.At
-		}
-	}
-	return all
-}
-
-// refusedOf returns the writes with a smaller fence than was seen before, which a resource
-// that checks fences refuses. A holder writes at once when it has acquired.
-func refusedOf(a, b []holder.Line) map[holder.Line]bool {
-	refused, highest := map[holder.Line]bool{}, uint64(0)
-	inTime := slices.SortedStableFunc(slices.Values(slices.Concat(a, b)),
-		func(l, m holder.Line) int { return cmp.Compare(l.At, m.At) })
-	for _, l := range inTime {
-		refused[l] = 0 < l.Fence && l.Fence < highest
-		highest = max(highest, l.Fence)
-	}
-	return refused
-}
-
 // observe returns what the trial showed.
 func (t *trial) observe() Observation {
 	s := t.seen
 	v := Observation{Misconduct: reason(s.misconduct), Requests: s.requests}
-	a, b, refused := holds(s.a), holds(s.b), refusedOf(s.a, s.b)
+	a, b, stale := holder.Holds(s.a), holder.Holds(s.b), holder.Stale(s.a, s.b)
 	for _, first := range a {
 		for _, second := range b {
-			v.overlap(first, second, refused)
-			v.overlap(second, first, refused)
+			v.overlap(first, second, stale)
+			v.overlap(second, first, stale)
 		}
 	}
 	if s.leak > tolerance || s.leaks {
@@ -102,19 +63,19 @@ func (t *trial) observe() Observation {
 		v.Seed = t.seed
 		return v
 	}
-	entered := len(b) > 0 && b[0].from < s.freed
-	if len(a) > 0 && entered && a[0].told != 0 {
-		v.Told = new(ms(a[0].told - b[0].from))
+	entered := len(b) > 0 && b[0].From < s.freed
+	if len(a) > 0 && entered && a[0].Told != 0 {
+		v.Told = new(ms(a[0].Told - b[0].From))
 	}
 	v.GaveUp = cmp.Or(gaveUp("the first", s.a, s.begun, firstWait), gaveUp("the second", s.b, s.waited, t.wait()),
 		t.waiterGaveUp(entered))
-	v.FalseLoss = len(a) > 0 && a[0].told != 0 && t.mayLose() == keepsLock
+	v.FalseLoss = len(a) > 0 && a[0].Told != 0 && t.mayLose() == keepsLock
 	v.WrongWord = t.wrongWord(a, b)
-	v.Took = entered && b[0].from < s.released && t.tookAway()
+	v.Took = entered && b[0].From < s.released && t.tookAway()
 	switch {
 	case entered:
-		v.between(t, a, b[0].from)
-		v.Next = t.next(b[0].from)
+		v.between(t, a, b[0].From)
+		v.Next = t.next(b[0].From)
 	case v.GaveUp == "": // it waited for the whole time
 		v.between(t, a, s.freed)
 	}
@@ -123,19 +84,19 @@ func (t *trial) observe() Observation {
 
 // overlap adds that first wrote after second had entered, and whether these writes were
 // refused.
-func (v *Observation) overlap(first, second hold, refused map[holder.Line]bool) {
-	if first.from > second.from || first.to <= second.from {
+func (v *Observation) overlap(first, second holder.Hold, stale map[holder.Line]bool) {
+	if first.From > second.From || first.To <= second.From {
 		return
 	}
 	v.Fenced = v.Fenced || v.Two == 0
-	v.Two = max(v.Two, ms(min(first.to, second.to)-second.from))
+	v.Two = max(v.Two, ms(min(first.To, second.To)-second.From))
 	late := 0
-	for _, w := range first.writes {
-		if w.At <= second.from {
+	for _, w := range first.Writes {
+		if w.At <= second.From {
 			continue
 		}
-		v.Fenced = v.Fenced && refused[w]
-		if w.At <= second.to {
+		v.Fenced = v.Fenced && stale[w]
+		if w.At <= second.To {
 			late++
 		}
 	}
@@ -143,11 +104,11 @@ func (v *Observation) overlap(first, second hold, refused map[holder.Line]bool) 
 }
 
 // between adds how long nobody held until the second's wait was over.
-func (v *Observation) between(t *trial, a []hold, until time.Duration) {
+func (v *Observation) between(t *trial, a []holder.Hold, until time.Duration) {
 	s := t.seen
 	free, lease := s.waited, t.lease() // nobody held; an abandoned request may have left a lease
 	if len(a) > 0 {
-		free = max(free, a[0].to)
+		free = max(free, a[0].To)
 	}
 	if t.next(until) != nil {
 		free, lease = s.released, 0
@@ -195,13 +156,13 @@ func gaveUp(who string, lines []holder.Line, begun, wait time.Duration) string {
 
 // wrongWord returns what the first holder said of its release that was not so. A
 // release after a loss that it was told of says nothing new.
-func (t *trial) wrongWord(a, b []hold) string {
+func (t *trial) wrongWord(a, b []holder.Hold) string {
 	s := t.seen
 	if s.released == 0 || len(a) == 0 {
 		return ""
 	}
-	entered := len(b) > 0 && b[0].from < s.released
-	knew := a[0].told != 0 && a[0].told < s.released
+	entered := len(b) > 0 && b[0].From < s.released
+	knew := a[0].Told != 0 && a[0].Told < s.released
 	if _, ok := find(s.a, s.released, holder.Released); ok && entered && !knew {
 		return "released, though another held"
 	}

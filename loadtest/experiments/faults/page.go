@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"example.com/flashsale/loadtest/holder"
 	"example.com/flashsale/loadtest/report"
 	"example.com/flashsale/loadtest/stats"
 	"example.com/flashsale/loadtest/verdict"
@@ -95,23 +94,8 @@ func (t *trial) lanes() []report.Lane {
 		fault.Spans = append(fault.Spans,
 			report.Span{Name: s.name, Kind: report.Fault, From: t.seconds(s.from), To: t.seconds(s.to)})
 	}
-	return []report.Lane{t.lane("first holder", t.seen.a), t.lane("second holder", t.seen.b), fault}
-}
-
-func (t *trial) lane(name string, lines []holder.Line) report.Lane {
-	lane := report.Lane{Name: name}
-	add := func(kind report.Kind, what string, from, to time.Duration) {
-		lane.Spans = append(lane.Spans, report.Span{Name: what, Kind: kind, From: t.seconds(from), To: t.seconds(to)})
-	}
-	for _, h := range holds(lines) {
-		add(report.Hold, "takes itself for the holder", h.from, h.to)
-	}
-	for _, l := range lines {
-		if l.Word != holder.Write && l.Word != holder.Ready {
-			add(report.Call, strings.TrimSpace(string(l.Word)+" "+l.Text), l.At, l.At)
-		}
-	}
-	return lane
+	return []report.Lane{report.Holder("first holder", t.seen.a, t.seconds),
+		report.Holder("second holder", t.seen.b, t.seconds), fault}
 }
 
 func (t *trial) seconds(at time.Duration) float64 { return (at - t.seen.begun).Seconds() }

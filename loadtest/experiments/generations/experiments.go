@@ -3,6 +3,7 @@ package generations
 import (
 	"context"
 	"slices"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -73,12 +74,11 @@ var experiments = []experiment{
 
 // A Trial is the outcome of one generation under one fault.
 type Trial struct {
-	Generation string          `json:"generation"`
-	Expect     string          `json:"expect"` // break or hold
-	Broke      bool            `json:"broke"`
-	Seen       string          `json:"seen"`
-	Verdict    verdict.Verdict `json:"verdict"`
-	Lanes      []report.Lane   `json:"lanes"` // what each process did, in milliseconds
+	Generation string `json:"generation"`
+	Expect     string `json:"expect"` // break or hold
+	outcome
+	Verdict verdict.Verdict `json:"verdict"`
+	Lanes   []report.Lane   `json:"lanes"` // what each process did, in milliseconds
 }
 
 // A Result is the outcome of an experiment.
@@ -91,15 +91,14 @@ type Result struct {
 
 // run injects the fault into each of e's generations, all at the same time. It
 // returns an error if a trial could not be completed.
-func (e experiment) run(ctx context.Context, l *lab.Lab, store *witness) (Result, error) {
+func (e experiment) run(ctx context.Context, l *lab.Lab) (Result, error) {
 	result := Result{Defect: e.Defect, Fault: e.Fault,
 		Breaks: make([]Trial, len(e.breaks)), Holds: make([]Trial, len(e.holds))}
 	var trials errgroup.Group
 	start := func(all []generation, expect string, into []Trial) {
 		for i, g := range all {
-			trials.Go(func() error {
-				o, lanes, err := runScenario(ctx, l, store, g, e.inject)
-				into[i] = Trial{g.Name, expect, o.Broke, o.Seen, verdict.Of(expect == "break", o.Broke, true), lanes}
+			trials.Go(func() (err error) {
+				into[i], err = e.try(ctx, l, g, expect)
 				return err
 			})
 		}
@@ -107,6 +106,20 @@ func (e experiment) run(ctx context.Context, l *lab.Lab, store *witness) (Result
 	start(e.breaks, "break", result.Breaks)
 	start(e.holds, "hold", result.Holds)
 	return result, trials.Wait()
+}
+
+// try injects the fault into g.
+func (e experiment) try(ctx context.Context, l *lab.Lab, g generation, expect string) (Trial, error) {
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	s := &scenario{ctx: ctx, lab: l, generation: g}
+	defer s.close()
+	if err := s.startServers(); err != nil {
+		return Trial{}, err
+	}
+	s.nextKey()
+	o := e.inject(s)
+	return Trial{g.Name, expect, o, verdict.Of(expect == "break", o.Broke, true), s.lanes()}, s.err
 }
 
 // trials returns those that break and then those that hold.

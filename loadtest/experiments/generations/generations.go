@@ -64,7 +64,7 @@ var (
 // The generations of this repository.
 var (
 	gRedis           = generation{Name: "redislock", newMutex: client("redis", once)}
-	gFenced          = generation{Name: "redislock.Fenced, fence in the database", newMutex: client("redis-fenced", once)}
+	gFenced          = generation{Name: "redislock.Fenced, fence checked", newMutex: client("redis-fenced", once)}
 	gRedisson        = generation{Name: "redisson", newMutex: client("redisson", once)}
 	gReplicated      = generation{Name: "redislock.Replicated (WAIT)", newMutex: client("redis-replicated", once)}
 	gAcquire         = generation{Name: "lock.Client: renewed", newMutex: client("redis", lock.Options{})}

@@ -10,9 +10,9 @@ import (
 func crashWhileLocking(s *scenario) outcome {
 	for n := 1; s.err == nil; n++ {
 		p := s.newProcess()
-		p.crashBefore(n)
+		crashed := p.crashBefore(n)
 		_, _ = p.TryLock(s.ctx, longLease) // the process has crashed: its result is lost
-		if !p.disarm() {
+		if crashed.Err() == nil {
 			return held("crashed before each command (%d): free again after the lease", n-1)
 		}
 		if s.neverExpires() {
@@ -46,6 +46,13 @@ func pauseWhileUnlocking(s *scenario) outcome {
 	return outcome{}
 }
 
+// neverExpires reports whether the key exists and has no TTL.
+func (s *scenario) neverExpires() bool {
+	ttl, err := s.dial(s.redis[0], nil).PTTL(s.ctx, s.key).Result()
+	s.check(err)
+	return ttl == -1 // go-redis returns -1 ns here, not -1 ms
+}
+
 // pauseUnlockBefore pauses A before the nth command of its Unlock until its
 // lease has expired and B holds the lock. Then C tries to lock. It also
 // reports whether Unlock has n commands.
@@ -53,13 +60,13 @@ func (s *scenario) pauseUnlockBefore(n int) (outcome, bool) {
 	s.nextKey()
 	a, b, c := s.newProcess(), s.newProcess(), s.newProcess()
 	s.lock(a, longLease)
-	a.injectBefore(n, "pauses", sync.OnceValue(func() error {
+	paused := a.injectBefore(n, "pauses", sync.OnceValue(func() error {
 		s.expireLease()
 		s.lock(b, longLease)
 		return nil
 	}))
 	s.unlock(a)
-	if !a.disarm() {
+	if paused.Err() == nil {
 		return outcome{}, false
 	}
 	if s.tryLock(c, longLease) {

@@ -9,95 +9,104 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"example.com/flashsale/loadtest/report"
+	"example.com/flashsale/internal/lock"
+	"example.com/flashsale/loadtest/holder"
 )
 
 var errCrashed = errors.New("the process has crashed")
 
 // A process is one client of the lock service with its own connections, and one thread
-// that contends for the key of its timeline, which records its calls. It can crash between
-// two of its commands, or pause there while other processes run: as the limiter of its
-// clients, it injects its fault before a command.
+// that contends for the key of its scenario, and records what its lock tells it as a
+// holder of package holder does. It can crash between two of its commands, or pause there
+// while other processes run: as the limiter of its clients, it injects its fault before a
+// command.
 type process struct {
 	mutex
-	*timeline
 	scenario *scenario
+	key      string
 	nodes    []redis.UniversalClient // one server, or the independent nodes of a RedLock
 
 	name  string
-	spans []report.Span
+	lines []holder.Line
 	holds bool
-	since float64
 
 	mu        sync.Mutex
 	remaining int // commands until the fault
 	injected  func() error
-	triggered bool
 }
 
 // TryLock implements mutex.
 func (p *process) TryLock(ctx context.Context, ttl time.Duration) (bool, error) {
-	from, result := p.now(), "is refused"
+	p.write()
 	ok, err := p.mutex.TryLock(ctx, ttl)
 	switch {
 	case err != nil:
-		result = "fails: " + err.Error()
-	case ok:
-		result = "succeeds"
-	}
-	p.add(report.Call, ": TryLock "+result, from)
-	if ok && err == nil && !p.holds {
-		p.holds, p.since = true, p.now()
+		p.say(holder.Unknown, err.Error())
+	case !ok:
+		p.say(holder.Refused, "")
+	default:
+		p.say(holder.Acquired, "")
+		p.holds = true
 	}
 	return ok, err
 }
 
 // Unlock implements mutex.
 func (p *process) Unlock(ctx context.Context) error {
-	from := p.now()
+	p.write()
 	err := p.mutex.Unlock(ctx)
-	p.released()
-	p.add(report.Call, ": Unlock", from)
+	p.holds = false
+	if err != nil {
+		p.say(holder.Unknown, err.Error())
+	} else {
+		p.say(holder.Released, "")
+	}
 	return err
 }
 
-func (p *process) released() {
+// write writes, if the process takes itself for the holder.
+func (p *process) write() {
 	if p.holds {
-		p.add(report.Hold, " takes itself for the holder", p.since)
+		p.say(holder.Write, "")
 	}
-	p.holds = false
 }
 
-func (p *process) add(kind report.Kind, what string, from float64) {
-	p.spans = append(p.spans, report.Span{Name: p.name + what, Kind: kind, From: from, To: p.now()})
+func (p *process) say(word holder.Word, text string) {
+	l := holder.Line{At: holder.Now(), Word: word, Text: text}
+	if acquired := p.acquired(); acquired != nil {
+		l.Fence = acquired.Fence()
+	}
+	p.lines = append(p.lines, l)
 }
 
-// injectBefore calls fault before the nth command from now and before each
-// later one, and records it once. A command for which fault returns an error is not
-// sent.
-func (p *process) injectBefore(n int, what string, fault func() error) {
-	recorded := sync.OnceFunc(func() { p.timeline.fault(fmt.Sprintf("the process %s before command %d", what, n)) })
+// acquired returns the lock that a lock.Client has acquired last, which says what the
+// process knows of it. It returns nil for the articles' locks.
+func (p *process) acquired() *lock.Lock {
+	if m, ok := p.mutex.(*clientMutex); ok && len(m.held) > 0 {
+		return m.last()
+	}
+	return nil
+}
+
+// injectBefore calls fault before the nth command from now and before each later one. A
+// command for which fault returns an error is not sent. It returns a context that ends with
+// the first of them.
+func (p *process) injectBefore(n int, what string, fault func() error) context.Context {
+	struck, strike := context.WithCancel(p.scenario.ctx)
+	record := sync.OnceFunc(func() {
+		p.scenario.fault(fmt.Sprintf("the process %s before command %d", what, n))
+		strike()
+	})
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.remaining, p.triggered = n, false
-	p.injected = func() error { recorded(); return fault() }
+	p.remaining = n
+	p.injected = func() error { record(); return fault() }
+	return struck
 }
 
-// crashBefore fails the nth command from now and all later ones. The channel is closed with
-// the first.
-func (p *process) crashBefore(n int) (crashed <-chan struct{}) {
-	c := make(chan struct{})
-	crash := sync.OnceFunc(func() { close(c) })
-	p.injectBefore(n, "crashes", func() error { crash(); return errCrashed })
-	return c
-}
-
-// disarm removes the fault and reports whether it was triggered.
-func (p *process) disarm() bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.injected = nil
-	return p.triggered
+// crashBefore fails the nth command from now and all later ones.
+func (p *process) crashBefore(n int) (crashed context.Context) {
+	return p.injectBefore(n, "crashes", func() error { return errCrashed })
 }
 
 // Allow is part of redis.Limiter, which is asked before each command.
@@ -106,7 +115,6 @@ func (p *process) Allow() error {
 	p.remaining--
 	fault := p.injected
 	due := fault != nil && p.remaining <= 0
-	p.triggered = p.triggered || due
 	p.mu.Unlock()
 	if !due {
 		return nil

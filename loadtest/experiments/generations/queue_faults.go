@@ -3,7 +3,6 @@ package generations
 import (
 	"context"
 	"errors"
-	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -26,13 +25,8 @@ func lockInTurn(s *scenario) outcome {
 func crashWhileWaiting(s *scenario) outcome {
 	a, b, c := s.newProcess(), s.newProcess(), s.newProcess()
 	s.lock(a, longLease)
-	ctx, cancel := context.WithCancel(s.ctx)
 	crashed := b.crashBefore(2) // the second command follows the queue entry
-	var waiting sync.WaitGroup
-	waiting.Go(func() { _, _ = b.TryLock(ctx, longLease) })
-	<-crashed
-	cancel()
-	waiting.Wait()
+	_, _ = b.TryLock(crashed, longLease)
 	s.unlock(a)
 	return s.lockFree(c, "the next waiter")
 }

@@ -40,8 +40,8 @@ func delayNode(s *scenario) outcome {
 // The articles' locks return no deadline, so their holder counts the whole
 // lease from the moment TryLock returned.
 func leaseDeadline(p *process, lease time.Duration) time.Time {
-	if m, ok := p.mutex.(*clientMutex); ok {
-		return m.last().Deadline()
+	if l := p.acquired(); l != nil {
+		return l.Deadline()
 	}
 	return time.Now().Add(lease)
 }

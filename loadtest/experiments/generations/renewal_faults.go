@@ -1,6 +1,7 @@
 package generations
 
 import (
+	"context"
 	"errors"
 	"time"
 )
@@ -9,13 +10,12 @@ var errUnreachable = errors.New("the server is unreachable")
 
 // loseRenewal fails one renewal of A, which works for three leases.
 func loseRenewal(s *scenario) outcome {
-	var renewing *process
-	lost := errUnreachable
+	var lost context.Context
+	fault := errUnreachable
 	o := s.workThreeLeases(func(p *process) {
-		renewing = p
-		p.injectBefore(1, "loses its request,", func() (err error) { err, lost = lost, nil; return err })
+		lost = p.injectBefore(1, "loses its request,", func() (err error) { err, fault = fault, nil; return err })
 	})
-	if !renewing.disarm() {
+	if lost.Err() == nil {
 		s.check(errors.New("no renewal was sent"))
 	}
 	return o
@@ -28,7 +28,7 @@ func loseRenewals(s *scenario) outcome {
 	s.lock(a, lease)
 	a.injectBefore(1, "is cut off from the server", func() error { return errUnreachable })
 	s.lockWithin(b, lease, longLease)
-	if m, ok := a.mutex.(*clientMutex); ok && m.last().Err() != nil {
+	if l := a.acquired(); l != nil && l.Err() != nil {
 		return held("A knew of its loss before B locked")
 	}
 	return broke("B locked, and nothing has told A")

@@ -21,16 +21,11 @@ func Run(ctx context.Context) error {
 }
 
 func run(ctx context.Context, s *rig.Stack) error {
-	store, err := openWitness(ctx, s.MySQL)
-	if err != nil {
-		return err
-	}
-	defer store.Close()
 	var results []Result
 	steps := rig.NewSteps(len(experiments))
 	for _, e := range experiments {
 		steps.Next("%s", e.Defect)
-		result, err := e.run(ctx, s.Lab, store)
+		result, err := e.run(ctx, s.Lab)
 		if err != nil {
 			return err
 		}

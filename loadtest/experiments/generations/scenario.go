@@ -2,21 +2,25 @@ package generations
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
 	"example.com/flashsale/internal/lab"
+	"example.com/flashsale/loadtest/holder"
 	"example.com/flashsale/loadtest/report"
+	"example.com/flashsale/loadtest/rig"
 )
 
 // An outcome says whether a fault broke a generation, and what was seen.
 type outcome struct {
-	Broke bool
-	Seen  string
+	Broke bool   `json:"broke"`
+	Seen  string `json:"seen"`
 }
 
 func broke(format string, args ...any) outcome { return outcome{true, fmt.Sprintf(format, args...)} }
@@ -26,39 +30,24 @@ func held(format string, args ...any) outcome  { return outcome{false, fmt.Sprin
 const longLease = time.Minute
 
 // A scenario injects one fault into one generation, on servers of its own. Its processes
-// contend for one key at a time, of which the timeline is.
+// contend for one key at a time.
 // err is the error of the first step that failed. The outcome of a scenario with
 // an error means nothing.
 type scenario struct {
-	*timeline
 	ctx        context.Context
 	lab        *lab.Lab
 	generation generation
 	redis      []*lab.Redis
 	zookeeper  *lab.ZooKeeper
-	store      *witness
-	keys       int
 	closes     []func()
 	err        error
-}
 
-// runScenario runs inject with g.
-func runScenario(
-	ctx context.Context, l *lab.Lab, store *witness, g generation, inject func(*scenario) outcome,
-) (outcome, []report.Lane, error) {
-	ctx, cancel := context.WithTimeout(ctx, time.Minute)
-	defer cancel()
-	s := &scenario{ctx: ctx, lab: l, generation: g, store: store}
-	defer s.close()
-	if err := s.startServers(); err != nil {
-		return outcome{}, nil, err
-	}
-	s.nextKey()
-	o := inject(s)
-	if s.err != nil {
-		return o, nil, s.err
-	}
-	return o, s.lanes(), nil
+	key       string
+	begun     time.Duration // of holder.Now, when the processes began to contend for the key
+	processes []*process    // A, B, C in the order of creation
+
+	mu     sync.Mutex
+	faults report.Lane // what no process did
 }
 
 func (s *scenario) startServers() (err error) {
@@ -89,15 +78,38 @@ func (s *scenario) check(err error) {
 	}
 }
 
-// nextKey begins with another key.
+// nextKey begins with another key, and other processes.
 func (s *scenario) nextKey() {
-	s.keys++
-	s.timeline = newTimeline(fmt.Sprintf("redis_lock:%d", s.keys))
+	s.key, s.begun = "redis_lock:"+rand.Text(), holder.Now()
+	s.processes, s.faults = nil, report.Lane{Name: "the fault"}
+}
+
+// now returns the milliseconds since begun, as place does of a time.
+func (s *scenario) now() float64 { return s.place(holder.Now()) }
+
+func (s *scenario) place(at time.Duration) float64 { return rig.Milliseconds(at - s.begun) }
+
+// fault records that what happened.
+func (s *scenario) fault(what string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.faults.Spans = append(s.faults.Spans, report.Span{Name: what, Kind: report.Fault, From: s.now(), To: s.now()})
+}
+
+// lanes returns the rows of the chart, of what the processes did with the last key.
+func (s *scenario) lanes() (lanes []report.Lane) {
+	for _, p := range s.processes {
+		p.write() // a hold that nothing has ended lasts until now
+		lanes = append(lanes, report.Holder("process "+p.name, p.lines, s.place))
+	}
+	s.mu.Lock() // an injected fault may still stop a renewal
+	defer s.mu.Unlock()
+	return append(lanes, s.faults)
 }
 
 // newProcess connects a process to the current servers.
 func (s *scenario) newProcess() *process {
-	p := &process{timeline: s.timeline, scenario: s, name: string(rune('A' + len(s.processes)))}
+	p := &process{scenario: s, key: s.key, name: string(rune('A' + len(s.processes)))}
 	for _, r := range s.redis {
 		node := s.dial(r, p)
 		s.check(node.Ping(s.ctx).Err()) // the handshake of a new connection must not count as the lock's commands
@@ -108,8 +120,8 @@ func (s *scenario) newProcess() *process {
 	return p
 }
 
-// dial returns a client of r whose commands limiter may refuse. It does not retry
-// commands, like the articles' clients.
+// dial returns a client of r whose commands limiter, if there is one, may refuse. It does
+// not retry commands, like the articles' clients.
 func (s *scenario) dial(r *lab.Redis, limiter redis.Limiter) *redis.Client {
 	opts, err := redis.ParseURL(r.URL)
 	s.check(err)
@@ -147,21 +159,11 @@ func (s *scenario) lockWithin(p *process, ttl, limit time.Duration) (took time.D
 
 func (s *scenario) unlock(p *process) { s.check(p.Unlock(s.ctx)) }
 
-// admin returns a client of r that belongs to no process.
-func (s *scenario) admin(r *lab.Redis) *redis.Client { return s.dial(r, nil) }
-
-// neverExpires reports whether the key exists and has no TTL.
-func (s *scenario) neverExpires() bool {
-	ttl, err := s.admin(s.redis[0]).PTTL(s.ctx, s.key).Result()
-	s.check(err)
-	return ttl == -1 // go-redis returns -1 ns here, not -1 ms
-}
-
 // expireLease ends the key's lease on every server, as if its time had passed there.
 // The process's clock does not advance.
 func (s *scenario) expireLease() {
 	s.fault("the lease expires at the server")
 	for _, r := range s.redis {
-		s.check(s.admin(r).PExpire(s.ctx, s.key, 0).Err()) // the server deletes the key at once
+		s.check(s.dial(r, nil).PExpire(s.ctx, s.key, 0).Err()) // the server deletes the key at once
 	}
 }

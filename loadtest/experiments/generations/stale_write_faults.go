@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"example.com/flashsale/internal/lab"
+	"example.com/flashsale/loadtest/holder"
 )
 
 // pauseBeforeWriting pauses the holder past its lease. Then the holder writes.
@@ -62,28 +63,19 @@ func (s *scenario) writeBoth(a, b *process) outcome {
 
 // writeLatestFirst has the holders write, A last.
 func (s *scenario) writeLatestFirst(holders []*process) outcome {
-	last := len(holders) - 1
-	if last == 0 {
+	if len(holders) == 1 {
 		return held("the others are refused: the other nodes have A's lock")
 	}
-	var fences []uint64
-	for _, m := range slices.Backward(holders) {
-		fences = append(fences, fenceOf(m))
+	var written []holder.Line
+	for _, p := range slices.Backward(holders) {
+		p.write()
+		written = append(written, p.lines[len(p.lines)-1])
 	}
-	refused, err := s.store.refused(s.ctx, fences...)
-	s.check(err)
-	if err != nil || refused[last] {
-		return held("%d hold the lock; the database refuses the older fences", len(holders))
+	last := len(written) - 1
+	if holder.Stale(written)[written[last]] {
+		return held("%d hold the lock; whatever checks fences refuses the older ones", len(holders))
 	}
 	return broke("%d hold the lock; A's late write replaced %s's", len(holders), holders[last].name)
-}
-
-// fenceOf returns the fence of p's lease, or 0 if it has none.
-func fenceOf(p *process) uint64 {
-	if m, ok := p.mutex.(*clientMutex); ok {
-		return m.last().Fence()
-	}
-	return 0
 }
 
 // isolatedReplicas starts replicas of the first Redis, stops them once they have caught up,
@@ -94,7 +86,7 @@ func (s *scenario) isolatedReplicas(n int) []*lab.Redis {
 	for _, r := range replicas {
 		r.Pause()
 	}
-	s.check(s.admin(s.redis[0]).ClientKillByFilter(s.ctx, "TYPE", "replica").Err())
+	s.check(s.dial(s.redis[0], nil).ClientKillByFilter(s.ctx, "TYPE", "replica").Err())
 	return replicas
 }
 
@@ -104,5 +96,5 @@ func (s *scenario) promote(r *lab.Redis) {
 	s.redis[0].Kill()
 	s.redis[0] = r
 	r.Resume()
-	s.check(s.admin(r).ReplicaOf(s.ctx, "NO", "ONE").Err())
+	s.check(s.dial(r, nil).ReplicaOf(s.ctx, "NO", "ONE").Err())
 }
