@@ -104,7 +104,6 @@ holders:
 	@examples/holders/python/.venv/bin/pip install -q -r examples/holders/python/requirements.txt
 	@cd examples/holders/node && npm ci --silent
 	@mvn -q -B -f examples/holders/java/pom.xml dependency:copy-dependencies compile
-	@cd examples/holders/go && go build -o holder .
 
 soak: install bin/api bin/loadtest ## mix claims for minutes while every part is killed, suspended and partitioned in turn; SOAK=60s is shorter
 	@bin/loadtest soak
