@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"log/slog"
@@ -43,12 +42,11 @@ type fixture struct {
 	spec   spec
 }
 
-// A backend says what a fixture runs on. Zero values mean a database of its own
-// and the Redis of all, and a lock and a cache that do not expire during the test.
+// A backend says what a fixture runs on. Zero values mean a database of its own,
+// and a lock that does not expire during the test.
 type backend struct {
-	dsn, redisURL string
-	lockTTL       time.Duration
-	couponCache   time.Duration
+	dsn     string
+	lockTTL time.Duration
 }
 
 func newFixture(tb testing.TB) *fixture {
@@ -61,14 +59,11 @@ func newFixtureOn(tb testing.TB, b backend) *fixture {
 	if b.dsn == "" {
 		b.dsn = labtest.DSN(tb)
 	}
-	if b.redisURL == "" {
-		b.redisURL = labtest.SharedRedis(tb).URL // for ids alone
-	}
 	locker := lock.Local()
 	f := &fixture{db: labtest.Open(tb, b.dsn), locker: locker, log: new(labtest.Log), tb: tb}
-	rdb := labtest.DialURL(tb, b.redisURL)
+	rdb := labtest.DialURL(tb, labtest.SharedRedis(tb).URL) // for ids alone
 	store := coupon.NewStore(f.db)
-	cache := coupon.NewCache(store, cmp.Or(b.couponCache, time.Hour)) // an hour: only invalidation shows a change
+	cache := coupon.NewCache(store, time.Hour) // an hour: only invalidation shows a change
 	committer, err := commit.New(commit.GroupCommit,
 		commit.Config{DB: f.db, BatchDB: labtest.Open(tb, b.dsn, connect.MultiStatements)})
 	check.NoError(tb, err)

@@ -108,7 +108,7 @@ func causes(t *testing.T) map[error]func(*fixture) response {
 		},
 		order.ErrUnavailable: func(f *fixture) response {
 			id := f.createCoupon(t, 1)
-			_ = f.db.Close() // the other reasons are in TestClaimWithoutAServerIsUnavailable
+			_ = f.db.Close()
 			return f.claim(id, userToken(t, 42))
 		},
 	}

@@ -84,8 +84,8 @@ func (f *fixture) createWhileHeld(tb testing.TB) response {
 // createUnknown creates a coupon by a COMMIT that is lost.
 func (f *fixture) createUnknown(t *testing.T, key string) response {
 	t.Helper()
-	b, _, proxy := proxied(t)
-	*f = *newFixtureOn(t, b)
+	proxy, dsn := labtest.ProxiedMySQL(t, labtest.DSN(t))
+	*f = *newFixtureOn(t, backend{dsn: dsn})
 	proxy.Inject(faultproxy.LoseRequest, commitCommand, 1)
 	if key == "" {
 		return f.sendOnce(t, change{"POST", "/coupons", createBody(1)})
@@ -168,7 +168,7 @@ func TestRepeatedRequestGetsTheFirstResponse(t *testing.T) {
 // What a repeated change gets is of the day on which it was made.
 func TestRepeatedChangeReopensNoSale(t *testing.T) {
 	t.Parallel()
-	on := backend{dsn: labtest.DSN(t), redisURL: labtest.Redis(t).URL, couponCache: time.Hour}
+	on := backend{dsn: labtest.DSN(t)}
 	a, b := newFixtureOn(t, on), newFixtureOn(t, on)
 	id := a.createCoupon(t, 5)
 	open := change{"PATCH", "/coupons/" + id, `{"name":"open"}`}

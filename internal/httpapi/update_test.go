@@ -6,8 +6,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-
-	"example.com/flashsale/internal/lab/labtest"
 )
 
 // rfc3339 writes t as a coupon's times are written: without zeros at the end.
@@ -119,36 +117,4 @@ func TestInvalidUpdatesAreRefused(t *testing.T) {
 	if after := f.do("GET", "/coupons/"+id, userToken(t, 42), "").Body.String(); after != before {
 		t.Errorf("the coupon is %s, want %s", after, before)
 	}
-}
-
-// Of two instances one ends the sale; the other learns of it when what it has cached
-// expires, and no order is dated later.
-func TestOtherInstanceSellsNoLongerThanItsCacheLasts(t *testing.T) {
-	t.Parallel()
-	const ttl = time.Second
-	on := backend{dsn: labtest.DSN(t), couponCache: ttl}
-	a, b := newFixtureOn(t, on), newFixtureOn(t, on)
-	id := a.createCoupon(t, 1_000_000)
-	user := int64(0)
-	claim := func(f *fixture) response {
-		user++
-		return f.claim(id, userToken(t, user))
-	}
-	claim(b) // it is cached there
-	ended := time.Now()
-	a.end(t, id, ended)
-	learned := time.Now().Add(ttl)
-	wantProblem(t, claim(a), 409, "ended")
-	for sent := time.Now(); claim(b).Code == 201; sent = time.Now() {
-		if sent.After(learned) {
-			t.Fatalf("the other instance sold %s after its cache had expired", time.Since(learned))
-		}
-	}
-	var last time.Time
-	if err := a.db.Get(&last, "SELECT MAX(created_at) FROM coupon_orders"); err != nil || last.After(learned) {
-		t.Errorf("the last order is of %s (%v), the sale was ended at %s", last, err, ended)
-	}
-	a.end(t, id, time.Now().Add(time.Hour))
-	wantStatus(t, claim(a), 201)
-	labtest.Eventually(t, "the other instance sells again", func() bool { return claim(b).Code == 201 })
 }
