@@ -4,11 +4,8 @@ package fault
 
 import (
 	"context"
-	"fmt"
 	"time"
 
-	"github.com/go-sql-driver/mysql"
-	"github.com/redis/go-redis/v9"
 	"golang.org/x/sync/errgroup"
 
 	"example.com/flashsale/internal/faultproxy"
@@ -85,31 +82,4 @@ func (f Fault) Inject(ctx context.Context) (struck, healed time.Time, err error)
 		err = f.Heal()
 	}
 	return struck, time.Now(), err
-}
-
-// ProxyMySQL starts a proxy to the server of dsn, and returns the DSN that leads
-// through it.
-func ProxyMySQL(dsn string) (p *faultproxy.Proxy, proxied string, err error) {
-	cfg, err := mysql.ParseDSN(dsn)
-	if err != nil {
-		return nil, "", err
-	}
-	if p, err = faultproxy.New(cfg.Addr); err != nil {
-		return nil, "", err
-	}
-	cfg.Net, cfg.Addr = "tcp", p.Addr()
-	return p, cfg.FormatDSN(), nil
-}
-
-// ProxyRedis starts a proxy to the server of url, and returns the URL that leads through
-// it.
-func ProxyRedis(url string) (p *faultproxy.Proxy, proxied string, err error) {
-	server, err := redis.ParseURL(url)
-	if err != nil {
-		return nil, "", err
-	}
-	if p, err = faultproxy.New(server.Addr); err != nil {
-		return nil, "", err
-	}
-	return p, fmt.Sprintf("redis://%s/%d", p.Addr(), server.DB), nil
 }

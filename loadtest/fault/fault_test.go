@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"testing"
-
-	"github.com/go-sql-driver/mysql"
 )
 
 func TestFaultIsHealedOnlyIfItStruck(t *testing.T) {
@@ -21,18 +19,5 @@ func TestFaultIsHealedOnlyIfItStruck(t *testing.T) {
 		if !errors.Is(err, want) || healed != (want == nil) || until.Before(struck) == healed {
 			t.Errorf("%s: healed %t, from %s to %s, %v", name, healed, struck, until, err)
 		}
-	}
-}
-
-func TestProxiedDSNDiffersInItsAddressOnly(t *testing.T) {
-	t.Parallel()
-	p, proxied, err := ProxyMySQL("root@unix(/run/mysql.sock)/sale?parseTime=true")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer p.Close()
-	cfg, err := mysql.ParseDSN(proxied)
-	if err != nil || cfg.Net != "tcp" || cfg.Addr != p.Addr() || cfg.DBName != "sale" || !cfg.ParseTime {
-		t.Errorf("%s, %v", proxied, err)
 	}
 }

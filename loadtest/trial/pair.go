@@ -5,7 +5,6 @@ import (
 
 	"example.com/flashsale/internal/faultproxy"
 	"example.com/flashsale/internal/lab"
-	"example.com/flashsale/loadtest/fault"
 	"example.com/flashsale/loadtest/rig"
 )
 
@@ -49,10 +48,10 @@ func StartPair(s *rig.Stack, sale *rig.Sale, program string, zookeeper *lab.ZooK
 // connect starts the proxies and returns the settings that lead through them.
 func (i *Instance) connect(sale *rig.Sale, zookeeper *lab.ZooKeeper) (settings []string, err error) {
 	var dsn, url string
-	if i.MySQL, dsn, err = fault.ProxyMySQL(sale.DSN); err != nil {
+	if i.MySQL, dsn, err = lab.ProxyMySQL(sale.DSN); err != nil {
 		return nil, err
 	}
-	if i.Redis, url, err = fault.ProxyRedis(sale.RedisURL); err != nil {
+	if i.Redis, url, err = lab.ProxyRedis(sale.RedisURL); err != nil {
 		return nil, err
 	}
 	settings = []string{"MYSQL_DSN=" + dsn, "REDIS_URL=" + url}

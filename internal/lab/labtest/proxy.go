@@ -3,10 +3,9 @@ package labtest
 import (
 	"testing"
 
-	"github.com/go-sql-driver/mysql"
-
 	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/faultproxy"
+	"example.com/flashsale/internal/lab"
 )
 
 // Proxy returns a proxy of the server at address, which ends with the test.
@@ -21,9 +20,8 @@ func Proxy(tb testing.TB, address string) *faultproxy.Proxy {
 // ProxiedMySQL returns a proxy of the server of dsn, and dsn through it.
 func ProxiedMySQL(tb testing.TB, dsn string) (p *faultproxy.Proxy, proxied string) {
 	tb.Helper()
-	cfg, err := mysql.ParseDSN(dsn)
+	p, proxied, err := lab.ProxyMySQL(dsn)
 	check.NoError(tb, err)
-	p = Proxy(tb, cfg.Addr)
-	cfg.Net, cfg.Addr = "tcp", p.Addr()
-	return p, cfg.FormatDSN()
+	tb.Cleanup(func() { _ = p.Close() })
+	return p, proxied
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"example.com/flashsale/internal/faultproxy"
+	"example.com/flashsale/internal/lab"
 	"example.com/flashsale/loadtest/fault"
 	"example.com/flashsale/loadtest/rig"
 )
@@ -86,7 +87,7 @@ func (s *striker) wait(barrier time.Time) (*Struck, error) {
 // leads each instance through its own.
 func proxyRedis(url string, instances int) (proxies []*faultproxy.Proxy, settings [][]string, err error) {
 	for range instances {
-		p, proxied, err := fault.ProxyRedis(url)
+		p, proxied, err := lab.ProxyRedis(url)
 		if err != nil {
 			return proxies, nil, err
 		}
