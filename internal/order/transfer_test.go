@@ -182,11 +182,8 @@ func TestTransferThatComesTooLateMovesNothing(t *testing.T) {
 			s.Exec(`UPDATE coupon_segments SET stock = 4`)
 			proxy, through := s.Proxied()
 			late, other := s.Instance(through, form), s.Instance()
-			held, refused := proxy.Hold("SET stock = stock + "), make(chan error, 1)
-			go func() {
-				_, err := late.Claim(t.Context(), usersOf(0, 2, 1)[0], id)
-				refused <- err
-			}()
+			held := proxy.Hold("SET stock = stock + ")
+			refused := ordertest.Claim(t.Context(), late, usersOf(0, 2, 1)[0], id)
 			check.Eventually(t, "a transfer is about to be made", held.Caught)
 			for _, user := range usersOf(1, 2, 4) {
 				ordertest.WantClaim(t, other, user, id, nil)

@@ -39,11 +39,11 @@ func TestClaimsThatGiveUpLeaveTheServer(t *testing.T) {
 	ordertest.ForStrategies(t, strategies, func(t *testing.T, s *ordertest.Sale, strategy commit.Strategy) {
 		claims := s.Instance(ordertest.WithStrategy(strategy))
 		id := s.Coupon(1, 100)
-		b := block(s, claims, id)
+		s.Block(id)
 		ctx, cancel := context.WithCancel(t.Context())
 		var results []<-chan error
 		for user := range int64(40) {
-			results = append(results, b.start(ctx, user+1))
+			results = append(results, ordertest.Claim(ctx, claims, user+1, id))
 		}
 		labtest.Eventually(t, "claims wait for the row",
 			func() bool { return s.Executing("%UPDATE coupons%") > 0 })
@@ -56,23 +56,24 @@ func TestClaimsThatGiveUpLeaveTheServer(t *testing.T) {
 	})
 }
 
-// The claims that give up while their coupon is stuck leave its queue.
+// The claims that give up while their coupon is stuck leave its queue, and are not committed.
 func TestQueueHoldsNoClaimThatHasGivenUp(t *testing.T) {
 	t.Parallel()
 	s := ordertest.NewSale(t)
 	b := block(s, s.Instance(), s.Coupon(1, 1000))
-	first := b.first(1)
-	for user := int64(2); user < 50; user++ {
+	other := b.claim(t.Context(), 2)
+	for user := int64(3); user < 50; user++ {
 		ctx, cancel := context.WithCancel(t.Context())
 		given := b.claim(ctx, user)
 		cancel()
 		ordertest.Expect(t, "cancelled claim", given, order.ErrUnavailable)
 	}
-	if _, orders := commit.Queued(b.claims.Committer); orders != 0 {
-		t.Errorf("%d cancelled claims are queued", orders)
+	if _, orders := commit.Queued(b.claims.Committer); orders != 1 {
+		t.Errorf("%d claims are queued, want that of user 2", orders)
 	}
 	b.lift()
-	ordertest.Expect(t, "first batch", first, nil)
+	ordertest.Expect(t, "the claim of user 2", other, nil)
+	s.WantSold(1, 2, 998)
 }
 
 // Claims that no batch has taken until their deadline have sent nothing, either.
@@ -80,7 +81,6 @@ func TestClaimsThatOnlyWaitedForABatchAreOverloaded(t *testing.T) {
 	t.Parallel()
 	s := ordertest.NewSale(t)
 	b := block(s, s.Instance(), s.Coupon(1, 100))
-	first := b.first(1)
 	d := newDeadline(t)
 	var results []<-chan error
 	for user := range int64(10) {
@@ -93,10 +93,7 @@ func TestClaimsThatOnlyWaitedForABatchAreOverloaded(t *testing.T) {
 		}
 	}
 	b.lift()
-	ordertest.Expect(t, "first batch", first, nil)
-	if orders := s.Audit(1).Orders; orders != 1 {
-		t.Errorf("%d orders, want that of the first batch", orders)
-	}
+	s.WantSold(1, 1, 99)
 }
 
 // Claims that got no connection until their deadline have sent nothing: their

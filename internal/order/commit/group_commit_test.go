@@ -1,7 +1,6 @@
 package commit_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"testing"
@@ -21,13 +20,11 @@ func TestBatchLargerThanTheStockSellsItToTheFirst(t *testing.T) {
 	t.Parallel()
 	s := ordertest.NewSale(t)
 	b := block(s, s.Instance(), s.Coupon(1, 4))
-	first := b.first(100)
 	var results []<-chan error
-	for user := int64(9); user > 0; user-- { // the order of arrival is not that of the user ids
+	for user := int64(10); user > 1; user-- { // the order of arrival is not that of the user ids
 		results = append(results, b.claim(t.Context(), user))
 	}
 	b.lift()
-	ordertest.Expect(t, "first batch", first, nil)
 	for i, result := range results {
 		want := error(nil)
 		if i >= 3 {
@@ -46,12 +43,10 @@ func TestDuplicateInABatchFailsNoOtherClaim(t *testing.T) {
 	s.Ruled(id, 10, coupon.Rules{PerUser: 1, HoldSeconds: 600})
 	ordertest.WantClaim(t, s.Instance(), 7, id, nil)
 	b := block(s, claims, id)
-	first := b.first(1)
 	other := b.claim(t.Context(), 2)
 	winner := b.claim(t.Context(), 7)
 	twice := []<-chan error{b.claim(t.Context(), 3), b.claim(t.Context(), 3)}
 	b.lift()
-	ordertest.Expect(t, "first batch", first, nil)
 	ordertest.Expect(t, "another user", other, nil)
 	ordertest.Expect(t, "user with an order", winner, order.ErrAlreadyClaimed)
 	ordertest.Expect(t, "user twice in the batch, 1st claim", twice[0], nil)
@@ -70,33 +65,14 @@ func TestDuplicateOfALateClaimIsSoldOut(t *testing.T) {
 	for _, stock := range []int{1, 2} { // leaves 0 or 1 for the batch
 		s := ordertest.NewSale(t)
 		b := block(s, s.Instance(ordertest.WithLocker(lock.None())), s.Coupon(1, stock))
-		first := b.first(100)
 		if stock == 2 {
 			defer ordertest.Expect(t, "last unit", b.claim(t.Context(), 50), nil)
 		}
 		late := []<-chan error{b.claim(t.Context(), 3), b.claim(t.Context(), 3)}
 		b.lift()
-		ordertest.Expect(t, "first batch", first, nil)
 		ordertest.Expect(t, "late claim", late[0], coupon.ErrSoldOut)
 		ordertest.Expect(t, "its duplicate", late[1], coupon.ErrSoldOut)
 		s.WantSold(1, stock, 0)
-	}
-}
-
-func TestClaimCancelledInTheQueueIsNotCommitted(t *testing.T) {
-	t.Parallel()
-	s := ordertest.NewSale(t)
-	b := block(s, s.Instance(), s.Coupon(1, 10))
-	first := b.first(1)
-	ctx, cancel := context.WithCancel(t.Context())
-	cancelled, other := b.claim(ctx, 2), b.claim(t.Context(), 3)
-	cancel()
-	ordertest.Expect(t, "cancelled claim", cancelled, order.ErrUnavailable)
-	b.lift()
-	ordertest.Expect(t, "first batch", first, nil)
-	ordertest.Expect(t, "other claim", other, nil)
-	if a := s.Audit(1); a.Orders != 2 || a.Stock != 8 {
-		t.Errorf("audit %+v", a)
 	}
 }
 
@@ -179,16 +155,16 @@ func TestRuleOfAnAdministratorRefusesNoOtherOrder(t *testing.T) {
 			}
 			s.Exec(rule)
 			b := block(s, s.Instance(), 1)
-			results := []<-chan error{b.first(1)}
-			for user := range int64(users) - 1 {
-				results = append(results, b.claim(t.Context(), user+2))
+			var results []<-chan error
+			for user := int64(2); user <= users; user++ {
+				results = append(results, b.claim(t.Context(), user))
 			}
 			b.lift()
 			for i, result := range results {
-				if i < allowed {
-					ordertest.Expect(t, fmt.Sprint("user ", i+1), result, nil)
+				if user := i + 2; user <= allowed {
+					ordertest.Expect(t, fmt.Sprint("user ", user), result, nil)
 				} else if err := <-result; !transaction.IsOfRow(err) || errors.Is(err, transaction.ErrUnknown) {
-					t.Errorf("user %d: %v, want the refusal of the server", i+1, err)
+					t.Errorf("user %d: %v, want the refusal of the server", user, err)
 				}
 			}
 			s.WantSold(1, allowed, stock-allowed)

@@ -8,7 +8,6 @@ import (
 
 	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/faultproxy"
-	"example.com/flashsale/internal/lab/labtest"
 	"example.com/flashsale/internal/lock"
 	"example.com/flashsale/internal/order"
 	"example.com/flashsale/internal/order/commit"
@@ -33,12 +32,8 @@ func TestCommitWithLostReplyIsReadBack(t *testing.T) {
 		claims := s.Instance(ordertest.WithStrategy(strategy), through)
 		proxy.Refuse("LOCK IN SHARE MODE", faultproxy.MySQLError(1235, "lost"))
 		proxy.PartitionAfter(commitStatement)
-		result := make(chan error, 1)
-		go func() {
-			_, err := claims.Claim(t.Context(), 42, id)
-			result <- err
-		}()
-		labtest.Eventually(t, "the order is committed", func() bool { return s.Audit(id).Orders == 1 })
+		result := ordertest.Claim(t.Context(), claims, 42, id)
+		check.Eventually(t, "the order is committed", func() bool { return s.Audit(id).Orders == 1 })
 		proxy.Heal() // closes the connection on which the reply was lost
 		ordertest.Expect(t, "claim", result, nil)
 		s.WantSold(id, 1, 4)
@@ -104,7 +99,7 @@ func TestCommitThatAProxyLosesIsReadBack(t *testing.T) {
 			proxy, through := s.Proxied()
 			claims := s.Instance(ordertest.WithStrategy(strategy), through)
 			proxy.Reply(commitStatement, faultproxy.MySQLError(number, "lost"), okReply())
-			labtest.Eventually(t, "the order is placed", func() bool {
+			check.Eventually(t, "the order is placed", func() bool {
 				_, err := claims.Claim(t.Context(), 42, id)
 				return err == nil || errors.Is(err, order.ErrAlreadyClaimed)
 			})
@@ -143,12 +138,8 @@ func TestBatchThatCannotBeReadBackTakesTheStockOnce(t *testing.T) {
 				proxy.Refuse("SELECT user_id FROM coupon_orders", faultproxy.MySQLError(number, "lost"))
 			}
 			proxy.Inject(faultproxy.HangReply, commitStatement, 1)
-			result := make(chan error, 1)
-			go func() {
-				_, err := claims.Claim(t.Context(), 42, id)
-				result <- err
-			}()
-			labtest.Eventually(t, "the order is committed", func() bool { return s.Audit(id).Orders == 1 })
+			result := ordertest.Claim(t.Context(), claims, 42, id)
+			check.Eventually(t, "the order is committed", func() bool { return s.Audit(id).Orders == 1 })
 			proxy.Heal() // closes the connection on which the reply was lost
 			ordertest.Expect(t, "claim", result, order.ErrUnavailable)
 			s.WantSold(id, 1, 4)

@@ -68,7 +68,7 @@ func TestSoldOutCouponsBeyondTheMemoryAreAnswered(t *testing.T) {
 			}
 		}
 	}
-	labtest.Eventually(t, "two filters are loaded", func() bool {
+	check.Eventually(t, "two filters are loaded", func() bool {
 		return winners.FilterLoaded(claims.Winners, 1, 0) && winners.FilterLoaded(claims.Winners, 2, 0)
 	})
 	if n := proxy.Hits(); n != 2 {
@@ -89,11 +89,11 @@ func TestSoldOutCouponIsReadOncePerRestock(t *testing.T) {
 	proxy.Inject(faultproxy.Fault{}, allUsers, faultproxy.Always)
 	id := s.Coupon(1, 1)
 	for restock := range 2 {
-		labtest.Eventually(t, "a unit is sold", func() bool {
+		check.Eventually(t, "a unit is sold", func() bool {
 			_, err := claims.Claim(t.Context(), int64(restock)+1, id)
 			return err == nil
 		})
-		labtest.Eventually(t, "the filter is loaded", func() bool {
+		check.Eventually(t, "the filter is loaded", func() bool {
 			ordertest.MustBeSoldOut(t, claims, id)
 			return winners.FilterLoaded(claims.Winners, id, int64(restock))
 		})
@@ -124,7 +124,7 @@ func TestReadingAllOrdersDelaysNoClaim(t *testing.T) {
 	claims := s.Instance(through)
 	proxy.Inject(faultproxy.HangReply, allUsers, faultproxy.Always)
 	ordertest.MustBeSoldOut(t, claims, 1)
-	labtest.Eventually(t, "the orders are read", func() bool { return proxy.Hits() > 0 })
+	check.Eventually(t, "the orders are read", func() bool { return proxy.Hits() > 0 })
 	for id := int64(1); id <= 2; id++ {
 		ordertest.MustBeSoldOut(t, claims, id)
 		ordertest.WantClaim(t, claims, 5, id, order.ErrAlreadyClaimed)
@@ -305,12 +305,8 @@ func TestLookupThatHangsHoldsUpNoOther(t *testing.T) {
 	claims := s.Instance(through)
 	winners.Limit(claims.Winners, 10, 0) // no filter
 	proxy.Inject(faultproxy.HangReply, "o.user_id IN (", 1)
-	hanging := make(chan error, 1)
-	go func() {
-		_, err := claims.Claim(t.Context(), 1, id)
-		hanging <- err
-	}()
-	labtest.Eventually(t, "a lookup hangs", func() bool { return proxy.Hits() == 1 })
+	hanging := ordertest.Claim(t.Context(), claims, 1, id)
+	check.Eventually(t, "a lookup hangs", func() bool { return proxy.Hits() == 1 })
 	start := time.Now()
 	if _, err := claims.Claim(t.Context(), 2, id); !errors.Is(err, order.ErrAlreadyClaimed) ||
 		time.Since(start) > 5*time.Second {
