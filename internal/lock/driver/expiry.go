@@ -36,30 +36,40 @@ func (e *Expiry) End() {
 	e.ended = true
 }
 
-// Extending records that a request to extend the lease to end is about to be
-// sent. Until Extended is called, the earlier of the two ends counts, because
-// the request may or may not have been executed.
-func (e *Expiry) Extending(end time.Time) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if end.Before(e.until) {
-		e.until = end
-	}
-}
-
-// Extended records the reply to that request. If the server has extended the
-// lease to end, Extended returns nil. Otherwise it returns lock.ErrLost. A release
-// that is under way may itself have removed the lease, so it is left to say whether
+// Extend extends the lease to ttl from now by calling extend, unless it has ended. Extend
+// asks the server, and returns whether that has extended the lease. Until then, and if extend
+// returns an err, which is returned as it is, the earlier of the two ends counts, because the
+// request may or may not have been executed. Otherwise Extend returns nil, or lock.ErrLost. A
+// release that is under way may itself have removed the lease, so it is left to say whether
 // the lease was lost.
-func (e *Expiry) Extended(ok bool, end time.Time) error {
+func (e *Expiry) Extend(ttl time.Duration, extend func() (extended bool, err error)) error {
+	end := time.Now().Add(ttl)
+	if !e.extending(end) {
+		return lock.ErrLost
+	}
+	extended, err := extend()
+	if err != nil {
+		return err
+	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if !ok || e.ended {
+	if !extended || e.ended {
 		e.ended = e.ended || e.releases == 0
 		return lock.ErrLost
 	}
 	e.until = end
 	return nil
+}
+
+// extending records that a request to extend the lease to end is about to be sent. It returns
+// false if the lease has ended: then none needs to be sent.
+func (e *Expiry) extending(end time.Time) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if end.Before(e.until) {
+		e.until = end
+	}
+	return !e.ended
 }
 
 // Release ends the lease by calling remove, unless it has ended. Remove deletes the

@@ -27,21 +27,13 @@ var errNoReply = errors.New("no reply")
 // release.
 func TestReleaseTellsAReleasedLeaseFromALostOne(t *testing.T) {
 	t.Parallel()
-	extend := func(ttl time.Duration) func(*driver.Expiry) error {
-		return func(e *driver.Expiry) error {
-			end := time.Now().Add(ttl)
-			e.Extending(end)
-			return e.Extended(true, end)
-		}
-	}
-	extendWithoutReply := func(ttl time.Duration) func(*driver.Expiry) error {
-		return func(e *driver.Expiry) error {
-			e.Extending(time.Now().Add(ttl))
-			return nil
+	extend := func(ttl time.Duration, reply error) func(*testing.T, *driver.Expiry) {
+		return func(t *testing.T, e *driver.Expiry) {
+			check.ErrorIs(t, e.Extend(ttl, func() (bool, error) { return true, reply }), reply)
 		}
 	}
 	for name, tc := range map[string]struct {
-		before func(*driver.Expiry) error
+		before func(*testing.T, *driver.Expiry)
 		pass   time.Duration
 		reply  serverReply
 		want   error
@@ -53,18 +45,18 @@ func TestReleaseTellsAReleasedLeaseFromALostOne(t *testing.T) {
 		"not found by a repeated request": {pass: ttl - 1, reply: serverReply{repeated: true}},
 		"not found, repeated at the end":  {pass: ttl, reply: serverReply{repeated: true}, want: lock.ErrLost},
 		"no reply":                        {reply: serverReply{err: errNoReply}, want: errNoReply},
-		"extended, repeated after the first end": {before: extend(2 * ttl), pass: ttl,
+		"extended, repeated after the first end": {before: extend(2*ttl, nil), pass: ttl,
 			reply: serverReply{repeated: true}},
-		"extended, repeated after the new end": {before: extend(2 * ttl), pass: 2 * ttl,
+		"extended, repeated after the new end": {before: extend(2*ttl, nil), pass: 2 * ttl,
 			reply: serverReply{repeated: true}, want: lock.ErrLost},
 		"extension without a reply to a later end": {
-			before: extendWithoutReply(2 * ttl), pass: ttl, reply: serverReply{repeated: true}, want: lock.ErrLost,
+			before: extend(2*ttl, errNoReply), pass: ttl, reply: serverReply{repeated: true}, want: lock.ErrLost,
 		},
 		"extension without a reply to an earlier end": {
-			before: extendWithoutReply(ttl / 2), pass: ttl / 2, reply: serverReply{repeated: true}, want: lock.ErrLost,
+			before: extend(ttl/2, errNoReply), pass: ttl / 2, reply: serverReply{repeated: true}, want: lock.ErrLost,
 		},
 		"extension without a reply, repeated before the earlier end": {
-			before: extendWithoutReply(ttl / 2), pass: ttl/2 - 1, reply: serverReply{repeated: true},
+			before: extend(ttl/2, errNoReply), pass: ttl/2 - 1, reply: serverReply{repeated: true},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -73,7 +65,7 @@ func TestReleaseTellsAReleasedLeaseFromALostOne(t *testing.T) {
 				var e driver.Expiry
 				e.Begin(time.Now().Add(ttl))
 				if tc.before != nil {
-					check.NoError(t, tc.before(&e))
+					tc.before(t, &e)
 				}
 				time.Sleep(tc.pass)
 				check.ErrorIs(t, e.Release(tc.reply.remove), tc.want)
@@ -111,11 +103,9 @@ func TestReleaseIsNotMistakenForALoss(t *testing.T) {
 		{err: errNoReply}: errNoReply,
 	} {
 		var e driver.Expiry
-		end := time.Now().Add(ttl)
-		e.Begin(end)
-		e.Extending(end)
+		e.Begin(time.Now().Add(ttl))
 		err := e.Release(func() (found, repeated bool, err error) {
-			check.ErrorIs(t, e.Extended(false, end), lock.ErrLost)
+			check.ErrorIs(t, e.Extend(ttl, refuse), lock.ErrLost)
 			return reply.remove()
 		})
 		if !errors.Is(err, want) {
@@ -124,19 +114,23 @@ func TestReleaseIsNotMistakenForALoss(t *testing.T) {
 	}
 }
 
+// refuse is the reply of a server that has no lease to extend.
+func refuse() (extended bool, err error) { return false, nil }
+
 // A reply to an extension counts for nothing when the lease is lost, or was released after
 // the server had extended it.
 func TestEndedLeaseIsNotExtended(t *testing.T) {
 	t.Parallel()
-	end := time.Now().Add(ttl)
-	lose := func(e *driver.Expiry) { check.ErrorIs(t, e.Extended(false, end), lock.ErrLost) }
+	lose := func(e *driver.Expiry) { check.ErrorIs(t, e.Extend(ttl, refuse), lock.ErrLost) }
 	for _, finish := range []func(*driver.Expiry){lose, (*driver.Expiry).End} {
 		var e driver.Expiry
-		e.Begin(end)
-		e.Extending(end)
-		finish(&e)
-		if err := e.Extended(true, end); !errors.Is(err, lock.ErrLost) || !e.Ended() {
-			t.Errorf("Extended = %v, ended %t, want ErrLost and true", err, e.Ended())
+		e.Begin(time.Now().Add(ttl))
+		err := e.Extend(ttl, func() (bool, error) {
+			finish(&e)
+			return true, nil
+		})
+		if !errors.Is(err, lock.ErrLost) || !e.Ended() {
+			t.Errorf("Extend = %v, ended %t, want ErrLost and true", err, e.Ended())
 		}
 	}
 }

@@ -44,23 +44,19 @@ func (l *lease) Fence() uint64 { return uint64(l.revision) }
 func (l *lease) Extend(ctx context.Context, ttl time.Duration) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.expiry.Ended() {
-		return lock.ErrLost
-	}
 	if err := checkTTL(ttl); err != nil {
 		return err
 	}
-	end := time.Now().Add(ttl)
-	l.expiry.Extending(end)
 	extend := l.keepAlive
 	if seconds(ttl) != l.ttl {
 		extend = func(ctx context.Context) error { return l.changeTTL(ctx, seconds(ttl)) }
 	}
-	err := extend(ctx)
-	if err != nil && !errors.Is(err, lock.ErrLost) {
-		return fmt.Errorf("etcdlock: extend %s: %w", l.key, err)
-	}
-	return l.expiry.Extended(err == nil, end)
+	return l.expiry.Extend(ttl, func() (extended bool, err error) {
+		if err = extend(ctx); err == nil || errors.Is(err, lock.ErrLost) {
+			return err == nil, nil
+		}
+		return false, fmt.Errorf("etcdlock: extend %s: %w", l.key, err)
+	})
 }
 
 func (l *lease) keepAlive(ctx context.Context) error {

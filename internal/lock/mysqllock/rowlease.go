@@ -106,17 +106,13 @@ func (l *rowLease) Extend(ctx context.Context, ttl time.Duration) error {
 	const q = `
 		UPDATE locks SET expires_at = UTC_TIMESTAMP(6) + INTERVAL ? MICROSECOND
 		WHERE name = ? AND owner = ? AND expires_at > UTC_TIMESTAMP(6)`
-	if l.expiry.Ended() {
-		return lock.ErrLost
-	}
-	end := time.Now().Add(ttl)
-	l.expiry.Extending(end)
 	s := statement{query: q, args: []any{driver.Units(ttl, time.Microsecond), l.key, l.owner}}
-	found, err := s.update(ctx, l.rows.db)
-	if err != nil {
-		return fmt.Errorf("mysqllock: extend %s: %w", l.key, err)
-	}
-	return l.expiry.Extended(found, end)
+	return l.expiry.Extend(ttl, func() (extended bool, err error) {
+		if extended, err = s.update(ctx, l.rows.db); err != nil {
+			err = fmt.Errorf("mysqllock: extend %s: %w", l.key, err)
+		}
+		return extended, err
+	})
 }
 
 // Release implements lock.Lease. If an earlier execution of acquire may come after

@@ -6,7 +6,6 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"example.com/flashsale/internal/lock"
 	"example.com/flashsale/internal/lock/driver"
 )
 
@@ -17,14 +16,7 @@ func Extend(
 	ctx context.Context, rdb redis.UniversalClient, script *redis.Script, e *driver.Expiry, ttl time.Duration,
 	owner string, keys ...string,
 ) error {
-	if e.Ended() {
-		return lock.ErrLost
-	}
-	end := time.Now().Add(ttl)
-	e.Extending(end)
-	extended, err := Flag(Call(ctx, rdb, script, keys, driver.Milliseconds(ttl), owner))
-	if err != nil {
-		return err
-	}
-	return e.Extended(extended, end)
+	return e.Extend(ttl, func() (extended bool, err error) {
+		return Flag(Call(ctx, rdb, script, keys, driver.Milliseconds(ttl), owner))
+	})
 }
