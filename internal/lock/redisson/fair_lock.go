@@ -109,5 +109,5 @@ func (f RFairLock) Inspect(ctx context.Context, key string) (Info, error) {
 // ForceUnlock frees key without regard to its holder, and notifies the next
 // waiter in the queue.
 func (f RFairLock) ForceUnlock(ctx context.Context, key string) error {
-	return f.c.forceUnlock(ctx, fairForceUnlockScript, f.typ.keys(key, ""), f.typ.channel(key))
+	return f.c.change(ctx, forceUnlock, fairForceUnlockScript, f.typ.keys(key, ""), f.typ.channel(key))
 }

@@ -29,13 +29,18 @@ type Holder struct {
 	Write     bool   // whether it is the writer of a read-write lock
 }
 
-func (c *Client) forceUnlock(ctx context.Context, s *redis.Script, keys []string, channel string, more ...any) error {
+const forceUnlock = "force unlock"
+
+// change runs a script with the arguments PUBLISH command, channel, and more.
+func (c *Client) change(
+	ctx context.Context, operation string, s *redis.Script, keys []string, channel string, more ...any,
+) error {
 	publish, err := c.publishCommand(ctx)
 	if err == nil {
 		err = s.Run(ctx, c.rdb, keys, append([]any{publish, channel}, more...)...).Err()
 	}
 	if err != nil {
-		return fmt.Errorf("redisson: force unlock %s: %w", keys[0], err)
+		return fmt.Errorf("redisson: %s %s: %w", operation, keys[0], err)
 	}
 	return nil
 }

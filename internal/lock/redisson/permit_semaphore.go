@@ -3,7 +3,6 @@ package redisson
 import (
 	"context"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -58,15 +57,10 @@ func (p RPermitExpirableSemaphore) TryLock(ctx context.Context, key string, ttl 
 // SetPermits sets the number of permits of key to n, acquired ones included.
 // When more than n are acquired, the number of free permits becomes negative.
 func (p RPermitExpirableSemaphore) SetPermits(ctx context.Context, key string, n int) error {
-	publish, err := p.c.publishCommand(ctx)
-	if err = errors.Join(checkNumber(n, 0), err); err != nil {
+	if err := checkNumber(n, 0); err != nil {
 		return fmt.Errorf("redisson: set permits of %s: %w", key, err)
 	}
-	err = permitSetPermitsScript.Run(ctx, p.c.rdb, permitType.keys(key, ""), n, publish, semaphoreChannel(key)).Err()
-	if err != nil {
-		return fmt.Errorf("redisson: set permits of %s: %w", key, err)
-	}
-	return nil
+	return p.c.change(ctx, "set permits", permitSetPermitsScript, permitType.keys(key, ""), semaphoreChannel(key), n)
 }
 
 // Inspect returns the acquired permits of key. The Owner of each is its permit
@@ -95,5 +89,5 @@ func (p RPermitExpirableSemaphore) Inspect(ctx context.Context, key string) (Inf
 // ForceUnlock returns every acquired permit of key without regard to its
 // holder, and notifies the waiters.
 func (p RPermitExpirableSemaphore) ForceUnlock(ctx context.Context, key string) error {
-	return p.c.forceUnlock(ctx, permitForceUnlockScript, permitType.keys(key, ""), semaphoreChannel(key))
+	return p.c.change(ctx, forceUnlock, permitForceUnlockScript, permitType.keys(key, ""), semaphoreChannel(key))
 }

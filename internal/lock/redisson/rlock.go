@@ -44,5 +44,5 @@ func (l RLock) ForceUnlock(ctx context.Context, key string) error {
 	if l.typ == &writeLockType || l.typ == &readLockType {
 		message = "1" // Java wakes all waiters
 	}
-	return l.c.forceUnlock(ctx, forceUnlockScript, []string{key}, l.typ.channel(key), message)
+	return l.c.change(ctx, forceUnlock, forceUnlockScript, []string{key}, l.typ.channel(key), message)
 }

@@ -2,11 +2,7 @@ package redisson
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"math"
-
-	"github.com/redis/go-redis/v9"
 
 	"example.com/flashsale/internal/lock"
 	"example.com/flashsale/internal/lock/driver/redisdriver"
@@ -25,17 +21,16 @@ func semaphoreChannel(name string) string { return prefixed("redisson_sc", name)
 // release more than it acquired. An RPermitExpirableSemaphore has neither
 // problem.
 //
-// The changes are not idempotent, so each is sent only once. After an error
-// other than lock.ErrLocked the change may or may not have happened. A negative
+// Each change is sent only once: after an error other than lock.ErrLocked it may or may not
+// have happened. A negative
 // number, or one that is no int in Java, is lock.ErrInvalid.
-type RSemaphore struct {
-	c    *Client
-	name string
-}
+type RSemaphore struct{ counter }
 
 // Semaphore returns the semaphore with the given name. TrySetPermits creates it
 // in Redis.
-func (c *Client) Semaphore(name string) RSemaphore { return RSemaphore{c, name} }
+func (c *Client) Semaphore(name string) RSemaphore {
+	return RSemaphore{counter{c, name, semaphoreChannel(name)}}
+}
 
 // TrySetPermits creates the semaphore with n permits. It reports false, and
 // changes nothing, if the semaphore exists.
@@ -46,13 +41,7 @@ func (s RSemaphore) TrySetPermits(ctx context.Context, n int) (bool, error) {
 
 // AvailablePermits returns the number of free permits, 0 if the semaphore does
 // not exist.
-func (s RSemaphore) AvailablePermits(ctx context.Context) (int, error) {
-	n, err := s.c.rdb.Get(ctx, s.name).Int()
-	if errors.Is(err, redis.Nil) {
-		return 0, nil
-	}
-	return n, s.wrap("read", err)
-}
+func (s RSemaphore) AvailablePermits(ctx context.Context) (int, error) { return s.value(ctx) }
 
 // TryAcquire acquires n permits at once. It acquires none and returns
 // lock.ErrLocked if fewer than n are free.
@@ -70,7 +59,7 @@ func (s RSemaphore) TryAcquire(ctx context.Context, n int) error {
 // Acquire waits until it has acquired n permits. When ctx ends first, it returns
 // lock.ErrLocked with the cause of ctx.
 func (s RSemaphore) Acquire(ctx context.Context, n int) error {
-	return s.c.waitFor(ctx, semaphoreChannel(s.name), func(ctx context.Context) error { return s.TryAcquire(ctx, n) })
+	return s.c.waitFor(ctx, s.channel, func(ctx context.Context) error { return s.TryAcquire(ctx, n) })
 }
 
 // Release returns n permits. It creates the semaphore if it does not exist.
@@ -84,29 +73,4 @@ func (s RSemaphore) add(ctx context.Context, least, n int) error {
 // negative.
 func (s RSemaphore) AddPermits(ctx context.Context, n int) error {
 	return s.add(ctx, -math.MaxInt32, n)
-}
-
-func (s RSemaphore) run(ctx context.Context, script *redis.Script, least, n int) *redis.Cmd {
-	publish, err := s.c.publishCommand(ctx)
-	if err = errors.Join(checkNumber(n, least), err); err != nil {
-		cmd := redis.NewCmd(ctx)
-		cmd.SetErr(err)
-		return cmd
-	}
-	return script.Run(ctx, noRetryClient{s.c.rdb}, []string{s.name}, n, publish, semaphoreChannel(s.name))
-}
-
-// checkNumber accepts what is at least least and an int in Java.
-func checkNumber(n, least int) error {
-	if n < least || n > math.MaxInt32 {
-		return fmt.Errorf("%w: number %d, want %d to %d", lock.ErrInvalid, n, least, math.MaxInt32)
-	}
-	return nil
-}
-
-func (s RSemaphore) wrap(operation string, err error) error {
-	if err == nil {
-		return nil
-	}
-	return fmt.Errorf("redisson: semaphore %s: %s: %w", s.name, operation, err)
 }

@@ -72,16 +72,6 @@ func TestSemaphoreHasNeverMoreHoldersThanPermits(t *testing.T) {
 	}
 }
 
-func TestWaitForAPermitEndsWithItsContext(t *testing.T) {
-	t.Parallel()
-	sem := newClient(t, labtest.Redis(t)).Semaphore("s")
-	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-	defer cancel()
-	if err := sem.Acquire(ctx, 1); !errors.Is(err, lock.ErrLocked) || !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("Acquire whose context ended: %v, want ErrLocked and the cause", err)
-	}
-}
-
 func TestExpiredPermitIsReturned(t *testing.T) {
 	t.Parallel()
 	server := labtest.Redis(t)

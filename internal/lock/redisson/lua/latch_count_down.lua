@@ -1,8 +1,8 @@
--- Subtract one from the count of an RCountDownLatch. At zero, delete the latch
--- and notify its waiters.
+-- Subtract from the count of an RCountDownLatch. At zero, delete the latch and notify
+-- its waiters.
 -- KEYS[1] the count
--- ARGV[1] PUBLISH or SPUBLISH, ARGV[2] channel
-local count = redis.call('decr', KEYS[1])
+-- ARGV[1] PUBLISH or SPUBLISH, ARGV[2] channel, ARGV[3] how much
+local count = redis.call('decrby', KEYS[1], ARGV[3])
 if count <= 0 then
 	redis.call('del', KEYS[1])
 end
