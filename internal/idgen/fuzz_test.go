@@ -13,7 +13,7 @@ import (
 
 // An id that Parse accepts is the one that its fields make.
 func FuzzParse(f *testing.F) {
-	for _, id := range []int64{0, 1, -1, 1 << 32, 120347448945147905, 1<<63 - 1, -1 << 63} {
+	for _, id := range []int64{0, 1, -1, 1 << 32, 7 << 32, 120347448945147905, 1<<63 - 1, -1 << 63} {
 		f.Add(id)
 	}
 	f.Fuzz(func(t *testing.T, id int64) {

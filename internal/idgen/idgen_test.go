@@ -32,6 +32,14 @@ end}
 	return w
 }
 
+// clocked returns a worker with a Redis of its own, whose clock is set to now.
+func clocked(t *testing.T, now time.Time) (*Worker, redis.UniversalClient) {
+	t.Helper()
+	rdb := labtest.Dial(t, labtest.Redis(t))
+	setClock(t, rdb, now)
+	return withClock(New(rdb, "order")), rdb
+}
+
 func setClock(t *testing.T, rdb redis.UniversalClient, now time.Time) {
 	t.Helper()
 	check.NoError(t, rdb.Set(t.Context(), "clock", now.Unix(), 0).Err())
@@ -51,6 +59,17 @@ func mustParse(t *testing.T, id int64) Parts {
 	parts, err := Parse(id)
 	check.NoError(t, err)
 	return parts
+}
+
+// A set of ids, of which none may be given twice.
+type set map[int64]bool
+
+func (s set) add(t *testing.T, id int64) {
+	t.Helper()
+	if s[id] {
+		t.Fatalf("id %d (%+v) was given twice, after %d ids", id, mustParse(t, id), len(s))
+	}
+	s[id] = true
 }
 
 // dropBlock makes w reserve a new block for its next id.
@@ -79,16 +98,13 @@ func TestAMillionIDsOfTwoInstancesAreUnique(t *testing.T) {
 		}
 	}
 	wg.Wait()
-	seen := make(map[int64]bool, 2*perInstance)
+	seen := set{}
 	for _, ids := range results {
 		for i, id := range ids {
-			if seen[id] {
-				t.Fatalf("id %d was given twice", id)
-			}
 			if i > 0 && id <= ids[i-1] {
 				t.Fatalf("id %d came after %d in one goroutine", id, ids[i-1])
 			}
-			seen[id] = true
+			seen.add(t, id)
 		}
 	}
 	if len(seen) != 2*perInstance {
@@ -102,21 +118,18 @@ func TestClockSteppingBackGivesNoIDTwice(t *testing.T) {
 	for _, back := range []time.Duration{time.Second, time.Hour, 13 * time.Hour} {
 		t.Run(back.String(), func(t *testing.T) {
 			t.Parallel()
-			rdb := labtest.Dial(t, labtest.Redis(t))
-			w := withClock(New(rdb, "order"))
-			seen, last := map[int64]bool{}, int64(0)
+			w, rdb := clocked(t, noon)
+			seen, last := set{}, int64(0)
 			for _, now := range []time.Time{noon.Add(-back), noon, noon.Add(-back), noon} {
 				setClock(t, rdb, now)
 				dropBlock(w)
 				for range 50 {
 					id := mustNext(t, w)
-					if seen[id] {
-						t.Fatalf("id %d (%+v) was given twice", id, mustParse(t, id))
-					}
 					if id < last && back < 12*time.Hour {
 						t.Fatalf("id %d came after %d of the same day", id, last)
 					}
-					seen[id], last = true, id
+					seen.add(t, id)
+					last = id
 				}
 			}
 		})
@@ -130,17 +143,13 @@ func TestLossOfRedisDataGivesNoIDTwice(t *testing.T) {
 	rdb := labtest.Dial(t, labtest.Redis(t))
 	old, renewed := withClock(New(rdb, "order")), withClock(New(rdb, "order"))
 	noon := time.Date(2027, 5, 1, 12, 0, 0, 0, time.UTC)
-	seen := map[int64]bool{}
+	seen := set{}
 	for second := range 20 {
 		now := noon.Add(time.Duration(second) * time.Second)
 		setClock(t, rdb, now)
 		for range 200 {
 			for _, w := range []*Worker{old, renewed} {
-				id := mustNext(t, w)
-				if seen[id] {
-					t.Fatalf("id %d (%+v) was given twice", id, mustParse(t, id))
-				}
-				seen[id] = true
+				seen.add(t, mustNext(t, w))
 			}
 		}
 		check.NoError(t, rdb.FlushAll(t.Context()).Err())
@@ -155,14 +164,9 @@ func TestEvictionsOfTheCounterGiveNoIDTwice(t *testing.T) {
 	t.Parallel()
 	rdb := labtest.Dial(t, labtest.Redis(t))
 	workers := []*Worker{New(rdb, "order"), New(rdb, "order")}
-	seen := map[int64]bool{}
+	seen := set{}
 	for n := range 3000 {
-		w := workers[n%2]
-		id := mustNext(t, w)
-		if seen[id] {
-			t.Fatalf("id %d (%+v) was given twice, after %d ids", id, mustParse(t, id), n)
-		}
-		seen[id] = true
+		seen.add(t, mustNext(t, workers[n%2]))
 		if n%3 == 0 {
 			check.NoError(t, rdb.FlushAll(t.Context()).Err())
 			dropBlock(workers[0])
@@ -179,24 +183,18 @@ func TestOlderVersionGivesOtherIDs(t *testing.T) {
 		key := "old:" + day.UTC().Format("2006:01:02")
 		check.NoError(t, rdb.HSet(t.Context(), key, "n", 0, "s", time.Now().Unix()+1).Err())
 	}
-	seen, old, renewed := map[int64]bool{}, New(rdb, "old"), New(rdb, "order")
+	seen, old, renewed := set{}, New(rdb, "old"), New(rdb, "order")
 	for range 20_000 {
 		for _, w := range []*Worker{old, renewed} {
-			id := mustNext(t, w)
-			if seen[id] {
-				t.Fatalf("id %d (%+v) was given twice", id, mustParse(t, id))
-			}
-			seen[id] = true
+			seen.add(t, mustNext(t, w))
 		}
 	}
 }
 
 func TestNumbersRestartEachDay(t *testing.T) {
 	t.Parallel()
-	rdb := labtest.Dial(t, labtest.Redis(t))
-	w := withClock(New(rdb, "order"))
 	midnight := time.Date(2027, 5, 2, 0, 0, 0, 0, time.UTC)
-	setClock(t, rdb, midnight.Add(-time.Hour))
+	w, rdb := clocked(t, midnight.Add(-time.Hour))
 	for range 5 {
 		mustNext(t, w)
 		dropBlock(w)
@@ -222,10 +220,8 @@ func TestNumbersRestartEachDay(t *testing.T) {
 // is a second of the next day, whose counter must be used.
 func TestNewCounterBeforeMidnightBelongsToTheNextDay(t *testing.T) {
 	t.Parallel()
-	rdb := labtest.Dial(t, labtest.Redis(t))
 	midnight := time.Date(2027, 5, 2, 0, 0, 0, 0, time.UTC)
-	setClock(t, rdb, midnight.Add(-time.Second))
-	w := withClock(New(rdb, "order"))
+	w, rdb := clocked(t, midnight.Add(-time.Second))
 	first := mustParse(t, mustNext(t, w))
 	if !first.Time.Equal(midnight) || first.Sequence != start+1 {
 		t.Errorf("first id: %+v, want number 2^31+1 of %s", first, midnight)
@@ -237,22 +233,10 @@ func TestNewCounterBeforeMidnightBelongsToTheNextDay(t *testing.T) {
 	}
 }
 
-func TestInstanceClockDoesNotMatter(t *testing.T) {
-	t.Parallel()
-	rdb := labtest.Dial(t, labtest.Redis(t))
-	redisTime := time.Date(2031, 1, 1, 6, 0, 0, 0, time.UTC) // years ahead of this instance's clock
-	setClock(t, rdb, redisTime)
-	if p := mustParse(t, mustNext(t, withClock(New(rdb, "order")))); !p.Time.Equal(redisTime.Add(time.Second)) {
-		t.Errorf("time of the id: %s, want %s", p.Time, redisTime.Add(time.Second))
-	}
-}
-
 func TestUsedUpNumbersAndSecondsAreExhausted(t *testing.T) {
 	t.Parallel()
-	rdb := labtest.Dial(t, labtest.Redis(t))
-	w := withClock(New(rdb, "order"))
 	now := time.Date(2027, 5, 1, 12, 0, 0, 0, time.UTC)
-	setClock(t, rdb, now)
+	w, rdb := clocked(t, now)
 	check.NoError(t, rdb.HSet(t.Context(), "order:2027:05:01", "n", maxSequence-1, "s", now.Unix()).Err())
 	if p := mustParse(t, mustNext(t, w)); p.Sequence != maxSequence || !p.Time.Equal(now) {
 		t.Errorf("the day's last id: %+v", p)
@@ -327,15 +311,6 @@ func TestBlocksFollowTheDemand(t *testing.T) {
 	}
 }
 
-func TestParseOfANumberThatIsNoIDIsAnError(t *testing.T) {
-	t.Parallel()
-	for _, id := range []int64{0, -1, -1 << 63, 7 << sequenceBits} {
-		if _, err := Parse(id); !errors.Is(err, ErrInvalid) {
-			t.Errorf("Parse(%d) = %v, want ErrInvalid", id, err)
-		}
-	}
-}
-
 func BenchmarkNext(b *testing.B) {
 	server, err := lab.StartRedis(labtest.Lab(b))
 	check.NoError(b, err)
@@ -353,10 +328,8 @@ func BenchmarkNext(b *testing.B) {
 // The second of an id is at most a second old, also on a worker with numbers left.
 func TestExpiredBlockGivesNoID(t *testing.T) {
 	t.Parallel()
-	rdb := labtest.Dial(t, labtest.Redis(t))
 	start := Epoch.Add(100 * day)
-	setClock(t, rdb, start)
-	w := withClock(New(rdb, "order"))
+	w, rdb := clocked(t, start)
 	for w.block.end-w.block.next == 0 { // until the worker has reserved more than it has used
 		mustNext(t, w)
 	}
