@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -43,14 +45,32 @@ func StartNetwork(l *Lab) (*Network, error) {
 		return nil, fmt.Errorf("lab: network namespaces need Linux and root: %w", err)
 	}
 	pid := space.PID()
-	// These addresses are reserved for tests of networks (RFC 2544).
-	n := &Network{lab: l, space: space, prefix: fmt.Sprintf("198.%d.%d.", 18+pid>>8&1, pid&255)}
+	prefix, err := unusedPrefix(pid)
+	if err != nil {
+		return nil, err
+	}
+	n := &Network{lab: l, space: space, prefix: prefix}
 	uplink := "lab" + strconv.Itoa(pid)
 	return n, errors.Join(
 		space.ip("link add bridge type bridge"), space.ip("link set bridge up"),
 		run("ip", "link add "+uplink+" type veth peer name uplink netns "+strconv.Itoa(pid)),
 		space.ip("link set uplink master bridge up"),
 		run("ip", "addr add "+n.prefix+"1/24 dev "+uplink), run("ip", "link set "+uplink+" up"))
+}
+
+// unusedPrefix returns a prefix that depends on n, and that no address of this machine has: another
+// lab may have a network as well. Such addresses are reserved for tests of networks (RFC 2544).
+func unusedPrefix(n int) (string, error) {
+	used, err := net.InterfaceAddrs()
+	if err != nil {
+		return "", err
+	}
+	for ; ; n++ {
+		prefix := fmt.Sprintf("198.%d.%d.", 18+n>>8&1, n&255)
+		if !slices.ContainsFunc(used, func(a net.Addr) bool { return strings.HasPrefix(a.String(), prefix) }) {
+			return prefix, nil
+		}
+	}
 }
 
 // Address is the address of this process.
