@@ -17,13 +17,12 @@ func TestNginxAccessLogHasNoTokens(t *testing.T) {
 	t.Parallel()
 	labtest.NeedServers(t)
 	var requestID string
-	addr, _ := startInstance(t, func(w http.ResponseWriter, r *http.Request) {
-		requestID = r.Header.Get("X-Request-Id")
-		w.Header().Set("X-Instance", "a")
-	})
 	log := filepath.Join(t.TempDir(), "access.log")
 	const file = "site/access_log.conf"
-	n := startEdited(t, []string{addr}, edit(file, "\naccess_log off;", ""),
+	n := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		requestID = r.Header.Get("X-Request-Id")
+		w.Header().Set("X-Instance", "a")
+	}, edit(file, "\naccess_log off;", ""),
 		edit(file, "#access_log /dev/stdout", "access_log "+log), edit(file, "1% 1;", "100% 1;"))
 	post(t, n.URL+"/coupons/7/orders?token=secret", http.Header{
 		"Authorization": {"Bearer secret"}, "X-Request-Id": {"forged"}, "Cookie": {"secret"}, "User-Agent": {"secret"},
@@ -55,7 +54,7 @@ func TestNginxAccessLogHasNoTokens(t *testing.T) {
 // Anybody can cause these errors as often as they like.
 func TestNginxLogsNoRequestsByDefault(t *testing.T) {
 	t.Parallel()
-	n := startNginx(t, "127.0.0.1:1")
+	n := serve(t, nil)
 	for request, status := range map[string]int{
 		"GET /orders?token=secret HTTP/1.1\r\nHost: h\r\n\r\n":                                503,
 		"POST /coupons?token=secret HTTP/1.1\r\nHost: h\r\nContent-Length: 99999\r\n\r\n":     413,

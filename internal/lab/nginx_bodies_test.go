@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"example.com/flashsale/internal/check"
+	"example.com/flashsale/internal/lab"
 )
 
 // bodyLimits has the largest body that nginx accepts on each kind of path.
@@ -24,8 +25,7 @@ func chunked(size int, body string) string {
 
 func TestNginxRefusesBodiesThatNoOperationNeeds(t *testing.T) {
 	t.Parallel()
-	addr, _ := startInstance(t, func(http.ResponseWriter, *http.Request) { t.Error("the body reached the instance") })
-	n := startNginx(t, addr)
+	n := serve(t, func(http.ResponseWriter, *http.Request) { t.Error("the body reached the instance") })
 	for path, limit := range bodyLimits {
 		for _, framing := range []string{fmt.Sprintf("Content-Length: %d\r\n\r\n", limit+1), chunked(limit+1, "x")} {
 			resp, body := send(t, n, "POST "+path+" HTTP/1.1\r\nHost: h\r\n"+framing)
@@ -37,11 +37,10 @@ func TestNginxRefusesBodiesThatNoOperationNeeds(t *testing.T) {
 // A body in a file costs disk, and a line of the log each.
 func TestNginxKeepsBodiesInMemory(t *testing.T) {
 	t.Parallel()
-	addr, _ := startInstance(t, func(w http.ResponseWriter, r *http.Request) {
+	n := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		n, _ := io.Copy(io.Discard, r.Body)
 		_, _ = io.WriteString(w, strconv.FormatInt(n, 10))
-	})
-	n := startVerboseNginx(t, addr)
+	}, lab.NoLimits, verbose)
 	for path, limit := range bodyLimits {
 		if limit == 0 {
 			continue

@@ -20,11 +20,10 @@ import (
 func TestSlowReadersDoNotFillTheDisk(t *testing.T) {
 	t.Parallel()
 	written := make(chan struct{})
-	addr, _ := startInstance(t, func(w http.ResponseWriter, _ *http.Request) {
+	n := serve(t, func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = w.Write(make([]byte, 16<<20))
 		close(written)
-	})
-	n := startVerboseNginx(t, addr)
+	}, lab.NoLimits, verbose)
 	resp, err := http.Get(n.URL + "/orders")
 	check.NoError(t, err)
 	defer resp.Body.Close()
@@ -40,28 +39,26 @@ func TestSlowReadersDoNotFillTheDisk(t *testing.T) {
 	}
 }
 
-// startDocs starts an instance that serves text below /docs/, compressed where
-// the client accepts that, and counts the requests for each encoding.
-func startDocs(t *testing.T, text string) (upstream string, kill func(), plain, compressed *atomic.Int64) {
-	t.Helper()
-	plain, compressed = new(atomic.Int64), new(atomic.Int64)
-	var packed bytes.Buffer
-	z := gzip.NewWriter(&packed)
-	_, _ = io.WriteString(z, text)
+// docs is an instance that serves text below /docs/, compressed where the client accepts that,
+// and counts the requests for each encoding.
+type docs struct {
+	text              string
+	plain, compressed atomic.Int64
+}
+
+func (d *docs) serve(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Cache-Control", "public, max-age=3600")
+	w.Header().Set("Vary", "Accept-Encoding")
+	if r.Header.Get("Accept-Encoding") != "gzip" {
+		d.plain.Add(1)
+		_, _ = io.WriteString(w, d.text)
+		return
+	}
+	d.compressed.Add(1)
+	w.Header().Set("Content-Encoding", "gzip")
+	z := gzip.NewWriter(w)
+	_, _ = io.WriteString(z, d.text)
 	_ = z.Close()
-	upstream, kill = startInstance(t, func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Cache-Control", "public, max-age=3600")
-		w.Header().Set("Vary", "Accept-Encoding")
-		if r.Header.Get("Accept-Encoding") != "gzip" {
-			plain.Add(1)
-			_, _ = io.WriteString(w, text)
-			return
-		}
-		compressed.Add(1)
-		w.Header().Set("Content-Encoding", "gzip")
-		_, _ = w.Write(packed.Bytes())
-	})
-	return upstream, kill, plain, compressed
 }
 
 // getDocs requests the i-th name of one file, and leaves its body unread.
@@ -81,8 +78,8 @@ func getDocs(t *testing.T, n *lab.Nginx, i int, encoding string) *http.Response 
 // as a hundred claims.
 func TestDocsAreReadOnceForEachEncoding(t *testing.T) {
 	t.Parallel()
-	text := strings.Repeat("a large file of /docs ", 100_000)
-	addr, kill, plain, compressed := startDocs(t, text)
+	d := &docs{text: strings.Repeat("a large file of /docs ", 100_000)}
+	addr, kill := startInstance(t, d.serve)
 	n := startNginx(t, addr)
 	for i, encoding := range []string{"identity", "gzip", "br", "", "gzip;q=0", "gzip; q=0.0, br", "*", "x-gzipped",
 		"gzip, deflate, br", "br;q=1.0, GZIP;q=0.8", "gzip;q=0.01"} {
@@ -91,17 +88,16 @@ func TestDocsAreReadOnceForEachEncoding(t *testing.T) {
 		if got := resp.Header.Get("Content-Encoding") == "gzip"; got != want {
 			t.Errorf("%q: compressed: %v", encoding, got)
 		}
-		if got := read(t, resp); got != text {
-			t.Errorf("%q: %d bytes, want %d", encoding, len(got), len(text))
+		if got := read(t, resp); got != d.text {
+			t.Errorf("%q: %d bytes, want %d", encoding, len(got), len(d.text))
 		}
 	}
 	kill()
 	for i := range 20 {
 		getDocs(t, n, i, "identity") // and never reads it
 	}
-	if plain.Load() != 1 || compressed.Load() != 1 {
-		t.Errorf("the instance served the file %d times plain and %d times compressed, want once each",
-			plain.Load(), compressed.Load())
+	if plain, compressed := d.plain.Load(), d.compressed.Load(); plain != 1 || compressed != 1 {
+		t.Errorf("the instance served the file %d times plain and %d times compressed, want once each", plain, compressed)
 	}
 }
 
@@ -109,8 +105,7 @@ func TestDocsAreReadOnceForEachEncoding(t *testing.T) {
 // client, and nginx would take the request for completed.
 func TestClientsThatDoNotReadAreLimited(t *testing.T) {
 	t.Parallel()
-	addr, _, _, _ := startDocs(t, strings.Repeat("x", 1<<20))
-	n := startLimitedNginx(t, addr)
+	n := serve(t, (&docs{text: strings.Repeat("x", 1<<20)}).serve, limited()...)
 	for i := range 50 {
 		getDocs(t, n, i, "identity")
 	}
@@ -121,8 +116,7 @@ func TestClientsThatDoNotReadAreLimited(t *testing.T) {
 
 func TestNginxLimitsDownloadsOfAnAddress(t *testing.T) {
 	t.Parallel()
-	addr, _, _, _ := startDocs(t, "a file")
-	n := startLimitedNginx(t, addr)
+	n := serve(t, (&docs{text: "a file"}).serve, limited()...)
 	replies, err := client{n, "192.0.2.1", "/docs/init.js"}.pipeline(150)
 	if err != nil || replies[200] < 100 || replies[429] == 0 {
 		t.Errorf("%v, %v; want 200 for the first 100, and some 429", replies, err)
@@ -150,13 +144,12 @@ func read(t *testing.T, resp *http.Response) string {
 func TestNginxStoresNothingElse(t *testing.T) {
 	t.Parallel()
 	var requests atomic.Int64
-	addr, _ := startInstance(t, func(w http.ResponseWriter, r *http.Request) {
+	n := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		requests.Add(1)
 		if r.URL.Path != "/docs/" {
 			w.Header().Set("Cache-Control", "public, max-age=3600")
 		}
 	})
-	n := startNginx(t, addr)
 	for _, path := range []string{"/orders", "/orders", "/docs/", "/docs/"} {
 		if resp, _ := (client{n, "", path}).get(t); resp.StatusCode != 200 {
 			t.Errorf("%s: %s", path, resp.Status)

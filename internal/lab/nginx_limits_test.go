@@ -15,21 +15,19 @@ import (
 	"example.com/flashsale/internal/lab"
 )
 
-// crowd is an address that startLimitedNginx names as one of many clients.
+// crowd is an address that limited names as one of many clients.
 const crowd = "203.0.113.7"
 
-// startLimitedNginx starts nginx with the deployed limits and edits. It takes a client's address
-// from the header X-Client, so that a test can have many, and replies to /client with what the
-// client counts as.
-func startLimitedNginx(t *testing.T, upstream string, edits ...lab.Edit) *lab.Nginx {
-	t.Helper()
-	return startEdited(t, []string{upstream}, append(edits,
+// limited adds edits by which nginx takes a client's address from the header X-Client, so that a
+// test can have many, and replies to /client with what the client counts as.
+func limited(edits ...lab.Edit) []lab.Edit {
+	return append(edits,
 		edit("site/listen.conf", "\nlisten ", "\nset_real_ip_from 127.0.0.1;\nreal_ip_header X-Client;\n"+
 			"location = /client { return 200 \"$client|$site\"; }\nlisten "),
 		// A busy machine needs longer than 10 s until all of a crowd are connected.
 		edit("nginx.conf", "client_header_timeout 10s", "client_header_timeout 60s"),
 		edit("nginx.conf", "\n    send_timeout 10s", "\n    send_timeout 60s"),
-		edit("site/limits.conf", "#"+crowd+" 1;", crowd+" 1;"))...)
+		edit("site/limits.conf", "#"+crowd+" 1;", crowd+" 1;"))
 }
 
 // A client sends requests for a path from one address.
@@ -73,8 +71,7 @@ func (c client) pipeline(n int) (map[int]int, error) {
 
 func TestNginxLimitsRequestsOfAConnection(t *testing.T) {
 	t.Parallel()
-	addr, _ := startInstance(t, func(http.ResponseWriter, *http.Request) {})
-	c := client{startLimitedNginx(t, addr), "192.0.2.1", "/readyz"}
+	c := client{serve(t, func(http.ResponseWriter, *http.Request) {}, limited()...), "192.0.2.1", "/readyz"}
 	replies, err := c.pipeline(2000)
 	if err != nil || replies[200] < 200 || replies[429] == 0 {
 		t.Errorf("%v, %v; want 200 for the first 200, and some 429", replies, err)
@@ -108,38 +105,35 @@ func flood(t *testing.T, nginx *lab.Nginx, n int, addresses ...string) map[int]i
 	return replies
 }
 
-func TestNginxLimitsRequestsOfAnAddress(t *testing.T) {
+// The networks of the site each stay within their own limit.
+func TestNginxLimitsRequestsOfAnAddressOrAnIPv6Site(t *testing.T) {
 	t.Parallel()
-	n := startLimitedNginx(t, "127.0.0.1:1")
-	if replies := flood(t, n, 100, "192.0.2.1"); replies[404] < 5000 || replies[429] == 0 {
-		t.Errorf("%v, want 404 for the first 5,000, and some 429", replies)
-	}
-	if resp, _ := (client{n, "192.0.2.2", "/metrics"}).get(t); resp.StatusCode != 404 {
-		t.Errorf("another address: %s", resp.Status)
-	}
-}
-
-// Each of the networks stays within its own limit.
-func TestNginxLimitsRequestsOfAnIPv6Site(t *testing.T) {
-	t.Parallel()
-	n := startLimitedNginx(t, "127.0.0.1:1")
 	var networks []string
 	for i := range 16 {
 		networks = append(networks, fmt.Sprintf("2001:db8:0:%x::1", i))
 	}
-	if replies := flood(t, n, 32, networks...); replies[404] < 20_000 || replies[429] == 0 {
-		t.Errorf("%v, want 404 for the first 20,000, and some 429", replies)
-	}
-	if resp, _ := (client{n, "2001:db8:1::1", "/metrics"}).get(t); resp.StatusCode != 404 {
-		t.Errorf("another site: %s", resp.Status)
-	}
-}
-
-func TestNginxDoesNotLimitANamedCrowd(t *testing.T) {
-	t.Parallel()
-	n := startLimitedNginx(t, "127.0.0.1:1")
-	if replies := flood(t, n, 100, crowd); replies[404] != 15_000 {
-		t.Errorf("%v, want 404 only", replies)
+	for name, tc := range map[string]struct {
+		addresses []string
+		times     int // that 150 requests come from each
+		passed    int // at least
+		limited   bool
+		other     string // has limits of its own
+	}{
+		"an address":    {[]string{"192.0.2.1"}, 100, 5000, true, "192.0.2.2"},
+		"an IPv6 site":  {networks, 32, 20_000, true, "2001:db8:1::1"},
+		"a named crowd": {[]string{crowd}, 100, 15_000, false, "192.0.2.2"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			n := serve(t, nil, limited()...)
+			replies := flood(t, n, tc.times, tc.addresses...)
+			if replies[404] < tc.passed || (replies[429] > 0) != tc.limited {
+				t.Errorf("%v, want 404 for the first %d, and some 429: %v", replies, tc.passed, tc.limited)
+			}
+			if resp, _ := (client{n, tc.other, "/metrics"}).get(t); resp.StatusCode != 404 {
+				t.Errorf("%s: %s", tc.other, resp.Status)
+			}
+		})
 	}
 }
 
@@ -148,8 +142,7 @@ func TestNginxDoesNotLimitANamedCrowd(t *testing.T) {
 func TestNginxPassesOnACrowdBehindOneAddress(t *testing.T) {
 	t.Parallel()
 	const users = 5000
-	addr, _ := startInstance(t, func(http.ResponseWriter, *http.Request) {})
-	c := client{startLimitedNginx(t, addr), "192.0.2.1", "/orders"}
+	c := client{serve(t, func(http.ResponseWriter, *http.Request) {}, limited()...), "192.0.2.1", "/orders"}
 	var (
 		wg       sync.WaitGroup
 		mu       sync.Mutex
@@ -185,13 +178,12 @@ func TestNginxLimitsConnectionsOfAnAddress(t *testing.T) {
 			t.Parallel()
 			release := make(chan struct{})
 			started := make(chan struct{}, limit+2)
-			addr, _ := startInstance(t, func(http.ResponseWriter, *http.Request) {
+			few := edit("site/limits.conf", "client_connections 5000;", "client_connections 60;")
+			n := serve(t, func(http.ResponseWriter, *http.Request) {
 				started <- struct{}{}
 				<-release
-			})
+			}, limited(few)...)
 			t.Cleanup(func() { close(release) })
-			few := edit("site/limits.conf", "client_connections 5000;", "client_connections 60;")
-			n := startLimitedNginx(t, addr, few)
 			for i := range limit {
 				hold(t, client{n, "2001:db8:1:2::1", fmt.Sprintf("%s%d", path, i)})
 				<-started
@@ -212,24 +204,22 @@ func TestNginxLimitsClaimsInProgress(t *testing.T) {
 	t.Parallel()
 	release := make(chan struct{})
 	started := make(chan struct{}, 3)
-	addr, _ := startInstance(t, func(_ http.ResponseWriter, r *http.Request) {
+	n := serve(t, func(_ http.ResponseWriter, r *http.Request) {
 		if r.Method == "POST" {
 			started <- struct{}{}
 			<-release
 		}
-	})
-	n := startFewClaims(t, 2, addr)
+	}, claimsInProgress(2))
 	releaseAll := sync.OnceFunc(func() { close(release) })
 	t.Cleanup(releaseAll) // before the instance ends, which waits for its handlers
-	const claim = "POST /coupons/1/orders HTTP/1.1\r\nHost: h\r\nContent-Length: 0\r\n\r\n"
 	var inProgress []net.Conn
 	for range 2 {
 		inProgress = append(inProgress, connect(t, n))
-		_, err := io.WriteString(inProgress[len(inProgress)-1], claim)
+		_, err := io.WriteString(inProgress[len(inProgress)-1], emptyClaim)
 		check.NoError(t, err)
 		check.Receive(t, "a claim within the limit is passed on", started)
 	}
-	resp, body := send(t, n, claim)
+	resp, body := send(t, n, emptyClaim)
 	wantProblem(t, resp, body, 503, "overloaded")
 	if resp.Header.Get("Retry-After") != "1" || len(started) > 0 {
 		t.Errorf("Retry-After %q, %d passed on", resp.Header.Get("Retry-After"), len(started))
@@ -244,7 +234,7 @@ func TestNginxLimitsClaimsInProgress(t *testing.T) {
 	}
 	// nginx may count a claim until its client has the reply, and a little longer
 	check.Eventually(t, "a claim is passed on after the others", func() bool {
-		resp, _ := send(t, n, claim)
+		resp, _ := send(t, n, emptyClaim)
 		return resp.StatusCode == 200
 	})
 }
@@ -267,7 +257,7 @@ func connect(t *testing.T, n *lab.Nginx) net.Conn {
 
 func TestIPv6ClientsCountByNetworkAndSite(t *testing.T) {
 	t.Parallel()
-	n := startLimitedNginx(t, "127.0.0.1:1")
+	n := serve(t, nil, limited()...)
 	for _, address := range []string{
 		"192.0.2.1", "2001:db8:1:2:3:4:5:6", "2001:db8:1:2::1", "2001:db8:0:1::9", "2001:db8::1", "::1",
 		"2001:a0a:a0a:a0a:a0a:a0a:a0a:a0a", // newlines

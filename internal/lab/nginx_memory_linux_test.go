@@ -17,7 +17,7 @@ import (
 func TestSlowBodiesTakeLittleMemory(t *testing.T) {
 	t.Parallel()
 	const clients, most = 500, 20.0 / 1024 // MB
-	n := startNginx(t, "127.0.0.1:1")
+	n := serve(t, nil)
 	for _, path := range []string{"/coupons", "/coupons/1/orders", "/docs/"} {
 		awaitWorkers(t, n)
 		before, err := lab.MemoryMB(n.PID())

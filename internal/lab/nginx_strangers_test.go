@@ -17,19 +17,17 @@ import (
 // strangersPlaces is how many claims may be in progress for the tests of who takes their places.
 const strangersPlaces = 100
 
-// startFewClaims starts nginx with the deployed limits, but for fewer claims in progress.
-func startFewClaims(t *testing.T, claims int, upstream string) *lab.Nginx {
-	t.Helper()
-	return startEdited(t, []string{upstream},
-		edit("site/claims.conf", "limit_conn claims 12000;", fmt.Sprintf("limit_conn claims %d;", claims)))
+// claimsInProgress limits how many claims may be in progress.
+func claimsInProgress(n int) lab.Edit {
+	return edit("site/claims.conf", "limit_conn claims 12000;", fmt.Sprintf("limit_conn claims %d;", n))
 }
 
 // A body is awaited for as long as its client sends a byte now and then, and nginx knows no token. So no
 // request with a needless body may hold what others need: it is refused at once.
 func TestUnfinishedBodiesTakeNoPlaceOfAClaim(t *testing.T) {
 	t.Parallel()
-	addr, _ := startInstance(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(201) })
-	n := startFewClaims(t, strangersPlaces, addr)
+	created := func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(201) }
+	n := serve(t, created, claimsInProgress(strangersPlaces))
 	for _, framing := range []string{"Content-Length: 1000\r\n\r\n{", "Content-Length: 01\r\n\r\n", chunked(1000, "x"),
 		"Transfer-Encoding: chunked\r\n\r\n"} {
 		for _, expect := range []string{"", "Expect: 100-continue\r\n"} {
@@ -71,7 +69,7 @@ func wantRefusedBody(t *testing.T, conn net.Conn) {
 
 func TestConnectionOfARefusedBodyEnds(t *testing.T) {
 	t.Parallel()
-	n := startFewClaims(t, strangersPlaces, "127.0.0.1:1")
+	n := serve(t, nil, claimsInProgress(strangersPlaces))
 	conn := connect(t, n)
 	_, _ = io.WriteString(conn, "POST /coupons/1/orders HTTP/1.1\r\nHost: h\r\nContent-Length: 1000\r\n\r\n")
 	go func() {
@@ -85,12 +83,11 @@ func TestConnectionOfARefusedBodyEnds(t *testing.T) {
 // A response that its client does not read keeps the request in progress.
 func TestUnreadResponsesKeepNoPlaceOfAClaim(t *testing.T) {
 	t.Parallel()
-	addr, _ := startInstance(t, func(w http.ResponseWriter, r *http.Request) {
+	n := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Authorization") == "" {
 			_, _ = io.WriteString(w, strings.Repeat("x", 1<<20))
 		}
-	})
-	n := startFewClaims(t, strangersPlaces, addr)
+	}, claimsInProgress(strangersPlaces))
 	for range strangersPlaces {
 		conn := connect(t, n)
 		_, _ = io.WriteString(conn, emptyClaim)

@@ -69,11 +69,21 @@ func edit(file, before, after string) lab.Edit {
 	return lab.Edit{File: file, Before: before, After: after}
 }
 
-// startVerboseNginx starts an nginx that also logs warnings.
-func startVerboseNginx(t *testing.T, upstreams ...string) *lab.Nginx {
+// verbose lets nginx also log warnings.
+var verbose = edit("nginx.conf", "error_log stderr crit", "error_log stderr warn")
+
+// serve starts nginx in front of an instance that serves h, or of none if h is nil. With edits it
+// has the deployed limits.
+func serve(t *testing.T, h http.HandlerFunc, edits ...lab.Edit) *lab.Nginx {
 	t.Helper()
-	warnings := edit("nginx.conf", "error_log stderr crit", "error_log stderr warn")
-	return startEdited(t, upstreams, lab.NoLimits, warnings)
+	upstream := "127.0.0.1:1"
+	if h != nil {
+		upstream, _ = startInstance(t, h)
+	}
+	if len(edits) == 0 {
+		return startNginx(t, upstream)
+	}
+	return startEdited(t, []string{upstream}, edits...)
 }
 
 // copyOfConf copies conf for a test that changes it.
@@ -100,7 +110,7 @@ func TestClaimsSucceedWhenOneInstanceIsKilled(t *testing.T) {
 	var a, b atomic.Int64
 	addrA, killA := startInstance(t, func(w http.ResponseWriter, _ *http.Request) { a.Add(1); w.WriteHeader(201) })
 	addrB, _ := startInstance(t, func(w http.ResponseWriter, _ *http.Request) { b.Add(1); w.WriteHeader(201) })
-	nginx := startVerboseNginx(t, addrA, addrB)
+	nginx := startEdited(t, []string{addrA, addrB}, lab.NoLimits, verbose)
 	repeated := 0
 	sendClaims := func(n int) {
 		for i := range n {
@@ -128,10 +138,10 @@ func TestClaimsSucceedWhenOneInstanceIsKilled(t *testing.T) {
 
 func TestClientCannotForgeAddress(t *testing.T) {
 	t.Parallel()
-	addr, _ := startInstance(t, func(w http.ResponseWriter, r *http.Request) {
+	n := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.WriteString(w, r.Header.Get("X-Forwarded-For")+" "+r.Header.Get("X-Real-IP"))
 	})
-	resp := post(t, startNginx(t, addr).URL, http.Header{"X-Forwarded-For": {"6.6.6.6"}, "X-Real-Ip": {"6.6.6.6"}})
+	resp := post(t, n.URL, http.Header{"X-Forwarded-For": {"6.6.6.6"}, "X-Real-Ip": {"6.6.6.6"}})
 	body, _ := io.ReadAll(resp.Body)
 	if string(body) != "127.0.0.1 127.0.0.1" {
 		t.Errorf("the instance gets the addresses %q", body)

@@ -104,8 +104,7 @@ func TestNginxRefusesPlainHTTPOnTheTLSPort(t *testing.T) {
 
 func TestPlainHTTPPromisesNoTLS(t *testing.T) {
 	t.Parallel()
-	addr, _ := startInstance(t, func(http.ResponseWriter, *http.Request) {})
-	n := startNginx(t, addr)
+	n := serve(t, func(http.ResponseWriter, *http.Request) {})
 	for _, path := range []string{"/coupons", "/metrics"} {
 		resp, _ := send(t, n, "GET "+path+" HTTP/1.1\r\nHost: h\r\n\r\n")
 		if got := resp.Header.Values("Strict-Transport-Security"); got != nil {
