@@ -28,6 +28,7 @@ func TestKilledConnectionLosesTheLease(t *testing.T) {
 	lease := locktest.MustTryLock(t, l, key, time.Minute)
 	_, err := labtest.Open(t, dsn).ExecContext(t.Context(), "KILL ?", holder(t, dsn, key))
 	check.NoError(t, err)
+	check.Eventually(t, "the server frees the lock", func() bool { return holder(t, dsn, key) == 0 })
 	check.ErrorIs(t, lease.Extend(t.Context(), time.Minute), lock.ErrLost)
 	check.ErrorIs(t, lease.Release(t.Context()), lock.ErrLost)
 	locktest.MustTryLock(t, l, key, time.Minute)
