@@ -13,7 +13,6 @@ import (
 )
 
 func (s suite) lockReturnsWhenItsContextEnds(t *testing.T) {
-	t.Parallel()
 	l, key := mustBe[lock.BlockingLocker](t, s.open(t)), newKey()
 	first := MustTryLock(t, s.open(t), key, longTTL)
 	ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
@@ -40,7 +39,6 @@ func (l signallingLocker) Lock(ctx context.Context, key string, ttl time.Duratio
 // waiterBehindAQueuedOneIsRefused has two waiters in one client: the service knows
 // the first only, and the second knows from it that the key is held.
 func (s suite) waiterBehindAQueuedOneIsRefused(t *testing.T) {
-	t.Parallel()
 	l, key := signallingLocker{mustBe[lock.BlockingLocker](t, s.open(t)), make(chan struct{})}, newKey()
 	MustTryLock(t, s.open(t), key, longTTL)
 	c, done := lock.New(l), make(chan struct{})
@@ -63,7 +61,6 @@ func (s suite) waiterBehindAQueuedOneIsRefused(t *testing.T) {
 // doRunsOneFunctionAtATime increments a counter non-atomically under
 // lock.Client.Do.
 func (s suite) doRunsOneFunctionAtATime(t *testing.T) {
-	t.Parallel()
 	if !s.promises.Exclusive {
 		t.Skip("the driver promises no exclusion")
 	}

@@ -100,7 +100,6 @@ func (h *history) record(client, op, lease int, do func() error) {
 // at most one lease holds the key at a time, ErrLocked and ErrLost are true, and
 // fences rise.
 func (s suite) historyIsLinearizable(t *testing.T) {
-	t.Parallel()
 	if !s.promises.Exclusive {
 		t.Skip("the driver promises no exclusion")
 	}

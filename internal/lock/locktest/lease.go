@@ -12,7 +12,6 @@ import (
 )
 
 func (s suite) releasedLeaseIsLost(t *testing.T) {
-	t.Parallel()
 	l, key := s.open(t), newKey()
 	lease := MustTryLock(t, l, key, longTTL)
 	check.NoError(t, lease.Release(t.Context()))
@@ -24,7 +23,6 @@ func (s suite) releasedLeaseIsLost(t *testing.T) {
 // The server may reply to the extension that the lease is gone, because the release
 // was faster. Whichever reply comes first, the lease was released.
 func (s suite) releaseBesideAnExtensionSucceeds(t *testing.T) {
-	t.Parallel()
 	l := s.open(t)
 	for range 200 {
 		lease := MustTryLock(t, l, newKey(), longTTL)
@@ -38,7 +36,6 @@ func (s suite) releaseBesideAnExtensionSucceeds(t *testing.T) {
 // leaseExpiresAfterItsTTL checks that the lease ends not before its ttl and
 // soon after it.
 func (s suite) leaseExpiresAfterItsTTL(t *testing.T) {
-	t.Parallel()
 	a, b, key := s.open(t), s.open(t), newKey()
 	start, ttl := time.Now(), s.shortTTL()
 	lease := MustTryLock(t, a, key, ttl)
@@ -58,7 +55,6 @@ func (s suite) leaseExpiresAfterItsTTL(t *testing.T) {
 }
 
 func (s suite) extendedLeaseOutlivesItsFirstTTL(t *testing.T) {
-	t.Parallel()
 	a, b, key := s.open(t), s.open(t), newKey()
 	lease := MustTryLock(t, a, key, s.shortTTL())
 	check.NoError(t, lease.Extend(t.Context(), longTTL))
@@ -73,7 +69,6 @@ func (s suite) extendedLeaseOutlivesItsFirstTTL(t *testing.T) {
 // leaseIsNotCutToTheServersUnit leaves a lease just less than a unit. A driver that
 // cuts it frees the key early, and some of many rounds are fast enough to see that.
 func (s suite) leaseIsNotCutToTheServersUnit(t *testing.T) {
-	t.Parallel()
 	if !s.promises.Exclusive || !s.promises.Expires || s.promises.Tick > 100*time.Millisecond {
 		t.Skip("no key is free soon")
 	}
@@ -99,7 +94,6 @@ func (s suite) leaseIsNotCutToTheServersUnit(t *testing.T) {
 }
 
 func (s suite) longestTTLIsKeptOrRefused(t *testing.T) {
-	t.Parallel()
 	key := newKey()
 	for _, ttl := range []time.Duration{math.MaxInt64, 100 * 365 * 24 * time.Hour} {
 		lease, err := s.open(t).TryLock(t.Context(), key, ttl)
@@ -118,7 +112,6 @@ func (s suite) longestTTLIsKeptOrRefused(t *testing.T) {
 
 // expiredAndNext returns a lease that has expired, and the one that followed it.
 func (s suite) expiredAndNext(t *testing.T) (expired, next lock.Lease, third lock.Locker, key string) {
-	t.Parallel()
 	if !s.promises.Exclusive || !s.promises.Expires {
 		t.Skip("the driver promises no expiry")
 	}
@@ -148,7 +141,6 @@ func (s suite) lateExtendKeepsTheNextLease(t *testing.T) {
 }
 
 func (s suite) fenceRisesFromLeaseToLease(t *testing.T) {
-	t.Parallel()
 	a, b, key := s.open(t), s.open(t), newKey()
 	var last uint64
 	for i := range 6 {

@@ -49,28 +49,35 @@ type Promises struct {
 // new keys, and may leave leases behind.
 func Run(t *testing.T, p Promises, open func(testing.TB) lock.Locker) {
 	s := suite{promises: p, open: open}
-	t.Run("ImplementsThePromisedInterfaces", s.implementsThePromisedInterfaces)
-	t.Run("LockedKeyIsRefused", s.lockedKeyIsRefused)
-	t.Run("KeysAreIndependent", s.keysAreIndependent)
-	t.Run("OneOfManyConcurrentTryLocksSucceeds", s.oneOfManyConcurrentTryLocksSucceeds)
-	t.Run("RefusalTellsTheTimeLeft", s.refusalTellsTheTimeLeft)
-	t.Run("CancelledTryLockLocksNothing", s.cancelledTryLockLocksNothing)
-	t.Run("ReleasedLeaseIsLost", s.releasedLeaseIsLost)
-	t.Run("ReleaseBesideAnExtensionSucceeds", s.releaseBesideAnExtensionSucceeds)
-	t.Run("LeaseExpiresAfterItsTTL", s.leaseExpiresAfterItsTTL)
-	t.Run("ExtendedLeaseOutlivesItsFirstTTL", s.extendedLeaseOutlivesItsFirstTTL)
-	t.Run("LeaseIsNotCutToTheServersUnit", s.leaseIsNotCutToTheServersUnit)
-	t.Run("LongestTTLIsKeptOrRefused", s.longestTTLIsKeptOrRefused)
-	t.Run("LateReleaseKeepsTheNextLease", s.lateReleaseKeepsTheNextLease)
-	t.Run("LateExtendKeepsTheNextLease", s.lateExtendKeepsTheNextLease)
-	t.Run("FenceRisesFromLeaseToLease", s.fenceRisesFromLeaseToLease)
-	t.Run("NotifySendsAfterRelease", s.notifySendsAfterRelease)
-	t.Run("NotifyNeverBlocks", s.notifyNeverBlocks)
-	t.Run("NotifySendsNothingAfterStop", s.notifySendsNothingAfterStop)
-	t.Run("LockReturnsWhenItsContextEnds", s.lockReturnsWhenItsContextEnds)
-	t.Run("WaiterBehindAQueuedOneIsRefused", s.waiterBehindAQueuedOneIsRefused)
-	t.Run("HistoryIsLinearizable", s.historyIsLinearizable)
-	t.Run("DoRunsOneFunctionAtATime", s.doRunsOneFunctionAtATime)
+	for name, promise := range map[string]func(*testing.T){
+		"ImplementsThePromisedInterfaces":     s.implementsThePromisedInterfaces,
+		"LockedKeyIsRefused":                  s.lockedKeyIsRefused,
+		"KeysAreIndependent":                  s.keysAreIndependent,
+		"OneOfManyConcurrentTryLocksSucceeds": s.oneOfManyConcurrentTryLocksSucceeds,
+		"RefusalTellsTheTimeLeft":             s.refusalTellsTheTimeLeft,
+		"CancelledTryLockLocksNothing":        s.cancelledTryLockLocksNothing,
+		"ReleasedLeaseIsLost":                 s.releasedLeaseIsLost,
+		"ReleaseBesideAnExtensionSucceeds":    s.releaseBesideAnExtensionSucceeds,
+		"LeaseExpiresAfterItsTTL":             s.leaseExpiresAfterItsTTL,
+		"ExtendedLeaseOutlivesItsFirstTTL":    s.extendedLeaseOutlivesItsFirstTTL,
+		"LeaseIsNotCutToTheServersUnit":       s.leaseIsNotCutToTheServersUnit,
+		"LongestTTLIsKeptOrRefused":           s.longestTTLIsKeptOrRefused,
+		"LateReleaseKeepsTheNextLease":        s.lateReleaseKeepsTheNextLease,
+		"LateExtendKeepsTheNextLease":         s.lateExtendKeepsTheNextLease,
+		"FenceRisesFromLeaseToLease":          s.fenceRisesFromLeaseToLease,
+		"NotifySendsAfterRelease":             s.notifySendsAfterRelease,
+		"NotifyNeverBlocks":                   s.notifyNeverBlocks,
+		"NotifySendsNothingAfterStop":         s.notifySendsNothingAfterStop,
+		"LockReturnsWhenItsContextEnds":       s.lockReturnsWhenItsContextEnds,
+		"WaiterBehindAQueuedOneIsRefused":     s.waiterBehindAQueuedOneIsRefused,
+		"HistoryIsLinearizable":               s.historyIsLinearizable,
+		"DoRunsOneFunctionAtATime":            s.doRunsOneFunctionAtATime,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			promise(t)
+		})
+	}
 }
 
 type suite struct {

@@ -38,7 +38,6 @@ func drain(wake <-chan struct{}) {
 }
 
 func (s suite) notifySendsAfterRelease(t *testing.T) {
-	t.Parallel()
 	key := newKey()
 	wake, _ := MustNotify(t, mustBe[lock.Notifier](t, s.open(t)), key)
 	l := s.open(t)
@@ -53,7 +52,6 @@ func (s suite) notifySendsAfterRelease(t *testing.T) {
 // notifyNeverBlocks has one channel that is never received from, and one that
 // must still get its notifications.
 func (s suite) notifyNeverBlocks(t *testing.T) {
-	t.Parallel()
 	l, key := mustBe[lock.Notifier](t, s.open(t)), newKey()
 	blocked, wake := make(chan struct{}), make(chan struct{}, 1)
 	notifyOn(t, l, key, blocked)
@@ -68,7 +66,6 @@ func (s suite) notifyNeverBlocks(t *testing.T) {
 
 // notifySendsNothingAfterStop stops one of two notifications, twice.
 func (s suite) notifySendsNothingAfterStop(t *testing.T) {
-	t.Parallel()
 	l, key := mustBe[lock.Notifier](t, s.open(t)), newKey()
 	stopped, active := make(chan struct{}, 1), make(chan struct{}, 1)
 	stop := notifyOn(t, l, key, stopped)

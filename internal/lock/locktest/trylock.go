@@ -11,7 +11,6 @@ import (
 )
 
 func (s suite) implementsThePromisedInterfaces(t *testing.T) {
-	t.Parallel()
 	l := s.open(t)
 	_, notifies := l.(lock.Notifier)
 	_, blocks := l.(lock.BlockingLocker)
@@ -23,7 +22,6 @@ func (s suite) implementsThePromisedInterfaces(t *testing.T) {
 }
 
 func (s suite) lockedKeyIsRefused(t *testing.T) {
-	t.Parallel()
 	l, key := s.open(t), newKey()
 	MustTryLock(t, l, key, longTTL)
 	for _, l := range []lock.Locker{l, s.open(t)} {
@@ -37,7 +35,6 @@ func (s suite) lockedKeyIsRefused(t *testing.T) {
 
 // keysAreIndependent has keys that a service may take for one, or for a path.
 func (s suite) keysAreIndependent(t *testing.T) {
-	t.Parallel()
 	l, key := s.open(t), newKey()
 	for _, end := range []string{"/b", "", "/", "/b/c", "2", "%2F", "a", "A", "/../locktest"} {
 		MustTryLock(t, l, key+end, longTTL)
@@ -45,7 +42,6 @@ func (s suite) keysAreIndependent(t *testing.T) {
 }
 
 func (s suite) oneOfManyConcurrentTryLocksSucceeds(t *testing.T) {
-	t.Parallel()
 	const clients, perClient = 4, 8
 	want := int64(1)
 	if !s.promises.Exclusive {
@@ -81,7 +77,6 @@ func (s suite) oneOfManyConcurrentTryLocksSucceeds(t *testing.T) {
 }
 
 func (s suite) cancelledTryLockLocksNothing(t *testing.T) {
-	t.Parallel()
 	a, b, key := s.open(t), s.open(t), newKey()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

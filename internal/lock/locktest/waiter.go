@@ -14,7 +14,6 @@ import (
 
 // refusalTellsTheTimeLeft holds a key that is then extended.
 func (s suite) refusalTellsTheTimeLeft(t *testing.T) {
-	t.Parallel()
 	if !s.promises.Exclusive {
 		t.Skip("the driver refuses nobody")
 	}
