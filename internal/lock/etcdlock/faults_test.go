@@ -88,14 +88,8 @@ func TestSilentServerIsNoRefusal(t *testing.T) {
 	held := locktest.MustTryLock(t, etcdlock.New(cli), key, time.Minute)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	returned := make(chan error, 1)
-	go func() {
-		_, err := waiter.Lock(ctx, key, time.Minute)
-		returned <- err
-	}()
-	for len(etcdKeys(t, cli, key)) < 2 {
-		time.Sleep(time.Millisecond)
-	}
+	returned := locktest.Wait(ctx, waiter, key, time.Minute)
+	check.Eventually(t, "the waiter is in the queue", func() bool { return len(etcdKeys(t, cli, key)) == 2 })
 	proxy.Partition()
 	cancel()
 	if err := <-returned; err == nil || errors.Is(err, lock.ErrLocked) || !errors.Is(err, context.Canceled) {
@@ -113,7 +107,7 @@ type waiter struct {
 	cli      *clientv3.Client
 	held     lock.Lease
 	proxy    *faultproxy.Proxy
-	returned chan error
+	returned <-chan error
 }
 
 func cutOffWhileWaiting(t *testing.T, server *lab.Server) waiter {
@@ -121,16 +115,11 @@ func cutOffWhileWaiting(t *testing.T, server *lab.Server) waiter {
 	proxy := labtest.Proxy(t, server.Address)
 	direct, key := dial(t, server), labtest.Name(t)
 	held := locktest.MustTryLock(t, etcdlock.New(direct), key, time.Minute)
-	w := waiter{dialEndpoint(t, "http://"+proxy.Addr()), held, proxy, make(chan error, 1)}
+	cli := dialEndpoint(t, "http://"+proxy.Addr())
 	proxy.PartitionAfter(etcdKeys(t, direct, key)[0])
-	go func() {
-		_, err := etcdlock.New(w.cli).Lock(t.Context(), key, time.Minute)
-		w.returned <- err
-	}()
-	for !proxy.Partitioned() {
-		time.Sleep(time.Millisecond)
-	}
-	return w
+	returned := locktest.Wait(t.Context(), etcdlock.New(cli), key, time.Minute)
+	check.Eventually(t, "the waiter asks for the watch", proxy.Partitioned)
+	return waiter{cli, held, proxy, returned}
 }
 
 // The watch is interrupted, and cannot continue where it was.

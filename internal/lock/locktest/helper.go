@@ -54,6 +54,19 @@ func tryUntilLocked(tb testing.TB, l lock.Locker, key string, ttl time.Duration,
 	}
 }
 
+// Wait has l wait for key, and release it. The channel gets the error of what failed, or nil.
+func Wait(ctx context.Context, l lock.BlockingLocker, key string, ttl time.Duration) <-chan error {
+	ended := make(chan error, 1)
+	go func() {
+		lease, err := l.Lock(ctx, key, ttl)
+		if err == nil {
+			err = lease.Release(context.WithoutCancel(ctx))
+		}
+		ended <- err
+	}()
+	return ended
+}
+
 // releaseAtLast releases a lease at a server that may have ended.
 func releaseAtLast(lease lock.Lease) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)

@@ -13,6 +13,7 @@ import (
 	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/lab/labtest"
 	"example.com/flashsale/internal/lock"
+	"example.com/flashsale/internal/lock/locktest"
 )
 
 // A fairFixture is a fair lock with one key, alone on a server.
@@ -44,17 +45,8 @@ func (f *fairFixture) mustTryLock() lock.Lease {
 func (f *fairFixture) waiter(ctx context.Context) <-chan error {
 	f.t.Helper()
 	before := len(f.mustQueue())
-	done := make(chan error, 1)
-	go func() {
-		lease, err := f.Lock(ctx, f.key, time.Minute)
-		if err == nil {
-			err = lease.Release(context.Background())
-		}
-		done <- err
-	}()
-	for len(f.mustQueue()) == before {
-		time.Sleep(time.Millisecond)
-	}
+	done := locktest.Wait(ctx, f, f.key, time.Minute)
+	check.Eventually(f.t, "the waiter is in the queue", func() bool { return len(f.mustQueue()) > before })
 	return done
 }
 

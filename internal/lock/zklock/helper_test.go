@@ -12,6 +12,7 @@ import (
 	"example.com/flashsale/internal/faultproxy"
 	"example.com/flashsale/internal/lab"
 	"example.com/flashsale/internal/lab/labtest"
+	"example.com/flashsale/internal/lock/locktest"
 	"example.com/flashsale/internal/lock/zklock"
 )
 
@@ -48,11 +49,7 @@ func openThroughProxy(t *testing.T, server *lab.ZooKeeper, timeout time.Duration
 // node.
 func wait(t *testing.T, ctx context.Context, l *zklock.Locker, server *lab.ZooKeeper, key string) <-chan error {
 	t.Helper()
-	ended, conn := make(chan error, 1), connect(t, server)
-	go func() {
-		_, err := l.Lock(ctx, key, ttl)
-		ended <- err
-	}()
+	ended, conn := locktest.Wait(ctx, l, key, ttl), connect(t, server)
 	check.Eventually(t, "the waiter's node", func() bool { return len(nodes(t, conn, key)) == 2 })
 	check.Eventually(t, "the waiter's watch", func() bool {
 		watched, err := server.Watched(t.Context(), "/locks/"+key+"/")

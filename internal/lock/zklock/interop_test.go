@@ -11,7 +11,6 @@ import (
 	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/lab"
 	"example.com/flashsale/internal/lab/labtest"
-	"example.com/flashsale/internal/lock"
 	"example.com/flashsale/internal/lock/locktest"
 )
 
@@ -58,10 +57,10 @@ func (e interopEnv) javaHoldsGoWaits(t *testing.T) {
 	for range 5 {
 		th.Expect(t, "ok", "lock", path(key), 0)
 		locktest.WantLocked(t, l, key)
-		got := lockAsync(t, l, key)
+		got := locktest.Wait(t.Context(), l, key, ttl)
 		check.Eventually(t, "Go's node", func() bool { return len(nodes(t, e.conn, key)) == 2 })
 		th.Expect(t, "ok", "unlock", path(key))
-		check.NoError(t, mustReceive(t, got).Release(t.Context()))
+		check.NoError(t, check.Receive(t, "Go waits", got))
 	}
 }
 
@@ -137,34 +136,6 @@ func (e interopEnv) killedJavaHolder(t *testing.T) {
 	locktest.WantLocked(t, l, key)
 	java.Kill()
 	start := time.Now()
-	lease := mustReceive(t, lockAsync(t, l, key))
+	check.NoError(t, check.Receive(t, "Go waits", locktest.Wait(t.Context(), l, key, ttl)))
 	t.Logf("Go followed the killed Java process after %s", time.Since(start).Round(time.Millisecond))
-	check.NoError(t, lease.Release(t.Context()))
-}
-
-func lockAsync(t *testing.T, l lock.BlockingLocker, key string) <-chan lock.Lease {
-	t.Helper()
-	got := make(chan lock.Lease, 1)
-	go func() {
-		lease, err := l.Lock(t.Context(), key, ttl)
-		if err != nil {
-			t.Errorf("Lock: %v", err)
-		}
-		got <- lease
-	}()
-	return got
-}
-
-func mustReceive(t *testing.T, got <-chan lock.Lease) lock.Lease {
-	t.Helper()
-	select {
-	case lease := <-got:
-		if lease == nil {
-			t.FailNow()
-		}
-		return lease
-	case <-time.After(time.Minute):
-		t.Fatal("no lease within a minute")
-		return nil
-	}
 }

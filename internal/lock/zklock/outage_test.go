@@ -31,11 +31,7 @@ func TestCloseEndsAWaitForAServer(t *testing.T) {
 	check.NoError(t, err)
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
-	ended := make(chan error, 1)
-	go func() {
-		_, err := l.Lock(ctx, labtest.Name(t), ttl)
-		ended <- err
-	}()
+	ended := locktest.Wait(ctx, l, labtest.Name(t), ttl)
 	time.Sleep(200 * time.Millisecond) // let the waiter find that there is no session
 	l.Close()
 	locktest.WantUnknown(t, <-ended)
