@@ -138,7 +138,10 @@ func TestTakenIDIsReplaced(t *testing.T) {
 		first, second := s.Coupon(1, 5), s.Coupon(2, 5)
 		o, err := s.Instance(ordertest.WithStrategy(strategy)).Claim(t.Context(), 1, first)
 		check.NoError(t, err)
-		s.TakeNextID(o.ID)
+		const take = `INSERT INTO coupon_orders (id, coupon_id, user_id, created_at) VALUES (?, 3, ?, NOW())`
+		for second := range int64(60) {
+			s.Exec(take, o.ID+second<<32+1, second)
+		}
 		placed, err := s.Instance(ordertest.WithStrategy(strategy)).Claim(t.Context(), 2, second)
 		if err != nil {
 			t.Fatalf("claim: %v", err)

@@ -74,7 +74,7 @@ func TestLostCommitIsUnavailable(t *testing.T) {
 			t.Errorf("claim: %v, want ErrUnavailable; %d faults", err, proxy.Hits())
 		}
 		s.WantSold(id, 0, 5)
-		ordertest.MustRecover(t, claims, id, 42)
+		ordertest.MustRecover(t, claims, id, order.Claimant{UserID: 42, Number: 1})
 		check.NoError(t, claims.Close(t.Context()))
 		if n := counted.Load(); n != 1 {
 			t.Errorf("%d orders are counted, want that of the second claim", n)

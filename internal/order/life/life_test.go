@@ -103,7 +103,7 @@ func TestUserHasAtMostPerUserOrders(t *testing.T) {
 				_, err := i.Claims.Claim(s.T.Context(), order.Claimant{UserID: 1, Number: number + 1}, couponID)
 				return err
 			})
-			ordertest.MustRecoverNumber(s.T, a, couponID, order.Claimant{UserID: 1, Number: number + 1})
+			ordertest.MustRecover(s.T, a, couponID, order.Claimant{UserID: 1, Number: number + 1})
 		}
 		if found := mustHold(s.T, s); found.Orders != 3 || found.MostPerUser != 3 || found.Stock != 97 {
 			s.T.Errorf("audit %+v", found)

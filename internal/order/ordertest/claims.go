@@ -107,15 +107,9 @@ func MustBeSoldOut(t *testing.T, i *Instance, couponID int64) {
 	}
 }
 
-// MustRecover waits until the user's order is placed, by this claim or by an
+// MustRecover waits until the claimant's order is placed, by this claim or by an
 // earlier one.
-func MustRecover(t *testing.T, i *Instance, couponID, userID int64) {
-	t.Helper()
-	MustRecoverNumber(t, i, couponID, order.Claimant{UserID: userID, Number: 1})
-}
-
-// MustRecoverNumber is MustRecover for an order of any number.
-func MustRecoverNumber(t *testing.T, i *Instance, couponID int64, by order.Claimant) {
+func MustRecover(t *testing.T, i *Instance, couponID int64, by order.Claimant) {
 	t.Helper()
 	labtest.Eventually(t, "the order is placed", func() bool {
 		_, err := i.Claims.Claim(t.Context(), by, couponID)

@@ -16,13 +16,3 @@ func (s *Sale) Proxied() (*faultproxy.Proxy, func(*Config)) {
 		c.Order.Coupons = through.Order.Coupons
 	}
 }
-
-// TakeNextID gives the sequence number after that of id, with each of the next
-// 60 seconds, to an order of another coupon.
-func (s *Sale) TakeNextID(id int64) {
-	s.T.Helper()
-	const q = `INSERT INTO coupon_orders (id, coupon_id, user_id, created_at) VALUES (?, 3, ?, NOW())`
-	for second := range int64(60) {
-		s.Exec(q, id+second<<32+1, second)
-	}
-}

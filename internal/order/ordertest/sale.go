@@ -121,8 +121,7 @@ func (s *Sale) Coupon(id int64, stock int) int64 {
 // Split is Coupon with the stock in segments.
 func (s *Sale) Split(id int64, stock, segments int) int64 {
 	s.T.Helper()
-	c := s.newCoupon(id, -time.Hour, time.Hour, stock)
-	c, err := c.Split(segments)
+	c, err := s.New(id, stock).Split(segments)
 	check.NoError(s.T, err)
 	s.create(c)
 	return id
