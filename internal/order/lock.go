@@ -60,16 +60,27 @@ func (c *Claims) inProgress(err error) error {
 	return &ClaimInProgressError{locked.Left}
 }
 
-// acquire takes the lock of a claim. leave must be called before the lock is
-// released.
-func (c *Claims) acquire(ctx context.Context, userID int64, s Segment) (l *lock.Lock, leave func(), err error) {
-	section := Section{Key: c.key(userID, s), UserID: userID}
+// acquire takes the lock of a claim. Its span ends with the release, which release starts. The
+// channel is closed when that has ended.
+func (c *Claims) acquire(
+	ctx context.Context, userID int64, s Segment,
+) (l *lock.Lock, release func() (released <-chan struct{}), err error) {
+	ctx, span := c.tracer.Start(ctx, "lock")
+	section := Section{Key: c.key(userID, s), UserID: userID, Wanted: time.Now()}
+	if l, err = c.locks.Acquire(ctx, section.Key, c.options); err != nil {
+		endStep(span, err)
+		if errors.Is(err, lock.ErrLocked) {
+			err = c.inProgress(err)
+		}
+		return nil, nil, err
+	}
+	leave := func() {}
 	if c.enter != nil {
-		section.Wanted = time.Now()
+		section.Granted = time.Now()
+		leave = c.enter(l.Context(), section)
 	}
-	if l, err = c.locks.Acquire(ctx, section.Key, c.options); err != nil || c.enter == nil {
-		return l, func() {}, err
-	}
-	section.Granted = time.Now()
-	return l, c.enter(l.Context(), section), nil
+	return l, func() <-chan struct{} {
+		leave()
+		return c.releaser.release(l, span)
+	}, nil
 }

@@ -2,10 +2,7 @@ package order
 
 import (
 	"context"
-	"errors"
 	"time"
-
-	"example.com/flashsale/internal/lock"
 )
 
 const (
@@ -32,18 +29,10 @@ func (c *Claims) alone(ctx context.Context, userID int64, s Segment, do func(con
 	if c.scope == PerUser {
 		return do(ctx)
 	}
-	lockCtx, span := c.tracer.Start(ctx, "lock")
-	l, leave, err := c.acquire(lockCtx, userID, s)
+	l, release, err := c.acquire(ctx, userID, s)
 	if err != nil {
-		endStep(span, err)
-		if errors.Is(err, lock.ErrLocked) {
-			err = c.inProgress(err)
-		}
 		return err
 	}
-	defer func() {
-		leave()
-		c.releaser.release(l, span)
-	}()
+	defer release()
 	return do(l.Context())
 }

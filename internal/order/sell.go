@@ -5,7 +5,6 @@ import (
 	"errors"
 
 	"example.com/flashsale/internal/coupon"
-	"example.com/flashsale/internal/lock"
 )
 
 // sell sells a unit of the user's segment of cp to o. When that is empty, stock moves to
@@ -32,18 +31,12 @@ func (c *Claims) sell(ctx context.Context, cp coupon.Coupon, o Order) (Order, er
 // sellLocked places o, with a unit of s, under the lock. ErrSoldOut means that s
 // is empty.
 func (c *Claims) sellLocked(ctx context.Context, cp coupon.Coupon, s Segment, o Order) (placed Order, err error) {
-	lockCtx, span := c.tracer.Start(ctx, "lock")
-	l, leave, err := c.acquire(lockCtx, o.UserID, s)
+	l, release, err := c.acquire(ctx, o.UserID, s)
 	if err != nil {
-		endStep(span, err)
-		if errors.Is(err, lock.ErrLocked) {
-			err = c.inProgress(err)
-		}
 		return Order{}, err
 	}
 	defer func() {
-		leave()
-		released := c.releaser.release(l, span)
+		released := release()
 		if isVerdict(err) {
 			select { // a refused user may claim again at once, at another instance
 			case <-released:
