@@ -311,20 +311,6 @@ func TestBlocksFollowTheDemand(t *testing.T) {
 	}
 }
 
-func BenchmarkNext(b *testing.B) {
-	server, err := lab.StartRedis(labtest.Lab(b))
-	check.NoError(b, err)
-	w := New(labtest.Dial(b, server), "order")
-	b.RunParallel(func(pb *testing.PB) {
-		for pb.Next() {
-			if _, err := w.Next(b.Context()); err != nil {
-				b.Error(err)
-				return
-			}
-		}
-	})
-}
-
 // The second of an id is at most a second old, also on a worker with numbers left.
 func TestExpiredBlockGivesNoID(t *testing.T) {
 	t.Parallel()
