@@ -16,11 +16,25 @@ import (
 )
 
 // javaHoldsGoWaits: Go is refused while Java holds the lock, and is notified by
-// Java's unlock.
+// Java's unlock. Without messages, the timer of each wait would acquire half a second later on
+// average: a busy machine may need as long, but not each time.
 func (e interopEnv) javaHoldsGoWaits(t *testing.T, p primitive) {
-	name, th, c := e.name(t, p), e.Thread(t), e.client()
-	acquire := p.acquireFunc(c, name)
+	name, th := e.name(t, p), e.Thread(t)
+	acquire := p.acquireFunc(e.client(), name)
 	var waited time.Duration
+	for range 5 {
+		if waited = followJava(t, th, p, acquire, name); waited < time.Second {
+			return
+		}
+	}
+	t.Errorf("Go acquired the lock %s after Java's unlock on average, as if not notified", waited/5)
+}
+
+// followJava has Go follow Java five times, and returns how long it took after Java's unlocks.
+func followJava(
+	t *testing.T, th *labtest.JavaThread, p primitive, acquire acquireFunc, name string,
+) (waited time.Duration) {
+	t.Helper()
 	for range 5 {
 		th.Expect(t, "ok", "lock", p.java, name, 0)
 		if _, err := acquire(t.Context(), name, lock.Options{}); !errors.Is(err, lock.ErrLocked) {
@@ -40,10 +54,7 @@ func (e interopEnv) javaHoldsGoWaits(t *testing.T, p primitive) {
 		check.NoError(t, <-got)
 		waited += time.Since(start)
 	}
-	// Without messages, the timer of each wait would acquire half a second on average.
-	if waited > 1500*time.Millisecond {
-		t.Errorf("Go acquired the lock %s after Java's unlock on average, as if not notified", waited/5)
-	}
+	return waited
 }
 
 // goHoldsJavaWaits: Java is refused while Go holds the lock, and is notified by
