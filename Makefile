@@ -20,6 +20,9 @@ COUNT := $(if $(filter quick,$(BENCH)),2,6)
 BENCHMARKS := go test -run '^$$' -benchtime 1x -count $(COUNT) -timeout 3h ./loadtest/measurements/bench
 LOCK_BENCHMARKS := go test -C loadtest/measurements/bench/peers -run '^$$' -count $(COUNT) -timeout 1h .
 COMPARED ?= Claim|Growth
+# The benchmarks of CLUSTER=groups and CLUSTER=shards.
+MEASURED_groups := Groups
+MEASURED_shards := Shards
 
 .PHONY: vitess load help demo race up test-unit test fuzz judge demo-jmeter pview topologies cluster generations faults holders soak linearizable bench compare docs lint interop mutants model schemathesis compose-test install go
 
@@ -82,9 +85,9 @@ pview: install bin/api bin/loadtest $(K6) ## count 666 concurrent page views und
 topologies: install bin/api bin/loadtest $(K6) ## claim and count on every Redis topology, with failovers; out/topologies/topologies.json
 	@bin/loadtest topologies
 
-cluster: install bin/api bin/loadtest $(if $(filter vitess shards,$(CLUSTER)),bin/vitess) ## sell on a database that is replicated or a cluster, and kill, freeze and cut off its nodes; CLUSTER=quick is shorter; out/cluster/cluster.json; CLUSTER=vitess sells on two shards, and CLUSTER=shards measures what they add, as benchmarks in out/bench/Shards.txt: both need MySQL in LAB_MYSQLD
+cluster: install bin/api bin/loadtest $(if $(filter vitess shards,$(CLUSTER)),bin/vitess) ## sell on a database that is replicated or a cluster, and kill, freeze and cut off its nodes; CLUSTER=quick is shorter; out/cluster/cluster.json; CLUSTER=groups measures what three members cost, as benchmarks in out/bench/Groups.txt; CLUSTER=vitess sells on two shards, and CLUSTER=shards measures what they add, in out/bench/Shards.txt: both need MySQL in LAB_MYSQLD
 	@deploy/install.sh network cluster clock locks
-	@$(if $(filter shards,$(CLUSTER)),$(MAKE) --no-print-directory bench ONLY=Shards,bin/loadtest cluster)
+	@$(if $(MEASURED_$(CLUSTER)),$(MAKE) --no-print-directory bench ONLY=$(MEASURED_$(CLUSTER)),bin/loadtest cluster)
 
 vitess:
 	@CLUSTER=vitess $(MAKE) --no-print-directory cluster

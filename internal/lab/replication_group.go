@@ -17,9 +17,9 @@ import (
 // A killed member that is restarted joins the others if they are a majority. It is ready when
 // it copies the transactions that it has missed; see AwaitJoined.
 var (
-	SinglePrimary = groupReplication("single-primary", "--group-replication-single-primary-mode=ON",
+	SinglePrimary = groupReplication("Group Replication, single-primary", "--group-replication-single-primary-mode=ON",
 		"--group-replication-enforce-update-everywhere-checks=OFF")
-	MultiPrimary = groupReplication("multi-primary", "--group-replication-single-primary-mode=OFF",
+	MultiPrimary = groupReplication("Group Replication, multi-primary", "--group-replication-single-primary-mode=OFF",
 		"--group-replication-enforce-update-everywhere-checks=ON")
 )
 

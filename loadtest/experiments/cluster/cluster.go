@@ -1,4 +1,4 @@
-// Package cluster proves and measures the service on a database that is more
+// Package cluster proves the service on a database that is more
 // than one server: a primary whose replica is promoted, and three members of a Galera
 // cluster or of a MySQL replication group behind HAProxy, with one writer and with
 // three. It kills, freezes and disconnects them in the middle of a sale, and then asks
@@ -46,7 +46,6 @@ type run struct {
 // A Result is the content of cluster.json.
 type Result struct {
 	rig.Environment
-	Rates       []*Rate       `json:"rates"`
 	Disruptions []*Disruption `json:"disruptions"`
 	NotRun      []string      `json:"not_run"` // what the installed database server cannot do
 	Pass        bool          `json:"pass"`
@@ -70,12 +69,12 @@ func (r *run) run(ctx context.Context) (err error) {
 			failed = errors.Join(failed, err)
 		}
 	}
-	return errors.Join(failed, r.result.conclude(failed == nil)) // what was measured before as well
+	return errors.Join(failed, r.result.conclude(failed == nil)) // what was run before as well
 }
 
-// runKind measures rates on a cluster, and disrupts it. Promotions need MariaDB, as Galera does.
+// runKind disrupts a cluster. Promotions need MariaDB, as Galera does.
 func (r *run) runKind(ctx context.Context, k kind) (err error) {
-	name := k.name
+	name := k.Name
 	if k.GroupKind == lab.Galera {
 		name = "Promotions and " + name
 	}
@@ -92,11 +91,6 @@ func (r *run) runKind(ctx context.Context, k kind) (err error) {
 		return err
 	}
 	defer s.stop()
-	rates, err := trial.Run(ctx, r.rates(s)...)
-	r.result.Rates = append(r.result.Rates, rates...)
-	if err != nil {
-		return err
-	}
 	return r.disrupt(ctx, r.disruptions(s))
 }
 
@@ -109,15 +103,12 @@ func (r *run) disrupt(ctx context.Context, rows []*Disruption) error {
 	return err
 }
 
-// conclude prints and writes the result. complete says that all of it was measured.
+// conclude prints and writes the result. complete says that all of it was run.
 func (r *Result) conclude(complete bool) error {
-	rates := trial.Section("Claims of one coupon, by three instances",
-		"bf and cert are the transactions, per 1,000 orders, that a node has aborted in favour of another node's: while "+
-			"they ran, and at certification.", rateColumns, r.Rates)
 	disruptions := trial.Section("Servers and HAProxy fail in mid-sale",
 		"A primary that is killed without a cluster ends, and its replica is promoted. Acknowledged orders that a server "+
 			"does not have are missing.", disruptionColumns, r.Disruptions)
-	r.Pass = complete && report.Pass(rates, disruptions)
+	r.Pass = complete && report.Pass(disruptions)
 	summary := "Sales on a primary whose replica is promoted, and on three members of a Galera cluster or a " +
 		"replication group behind HAProxy, with kills, freezes and cut-offs in the middle. Every promise is judged by " +
 		"every server's own data."
@@ -127,6 +118,6 @@ func (r *Result) conclude(complete bool) error {
 	report.Say("%s", summary)
 	return report.Conclude("cluster", r, report.Report{
 		Title: "A database of several servers", Pass: r.Pass, Environment: r.Environment, Summary: summary,
-		Sections: []report.Section{rates, disruptions},
+		Sections: []report.Section{disruptions},
 	})
 }

@@ -59,7 +59,7 @@ type stage struct {
 func (r *run) disruptions(s *site) (rows []*Disruption) {
 	for _, d := range s.faults(s) {
 		if d.quick || !r.quick {
-			d.Cluster, d.Fault, d.on = s.name, d.fault.Name, s.scene(d)
+			d.Cluster, d.Fault, d.on = s.GroupKind.Name, d.fault.Name, s.scene(d)
 			rows = append(rows, d)
 		}
 	}
@@ -81,7 +81,11 @@ func (d *Disruption) String() string { return fmt.Sprintf("%s: %s, %s", d.Cluste
 // Run sells a new coupon before, during and after the fault. What has lost nothing, and may have, is lucky.
 func (d *Disruption) Run(ctx context.Context) (verdict.Verdict, error) {
 	err := d.on(ctx, func(s stage) error {
-		return d.run.withFleet(ctx, s.first, s.dsn, func(f *rig.Fleet) error { return d.sell(ctx, f, s) })
+		sale, err := d.run.stack.NewSaleOn(ctx, s.first, s.dsn, "REDIS_URL="+d.run.redis.URL, "LOG_LEVEL=error")
+		if err != nil {
+			return err
+		}
+		return sale.With(instances, func(f *rig.Fleet) error { return d.sell(ctx, f, s) })
 	})
 	if d.loss == possible && d.Verdict == verdict.Held {
 		return verdict.Lucky, err
@@ -90,7 +94,7 @@ func (d *Disruption) Run(ctx context.Context) (verdict.Verdict, error) {
 }
 
 func (d *Disruption) sell(ctx context.Context, f *rig.Fleet, s stage) error {
-	b, err := offer(ctx, f, 1, s.members...)
+	b, err := offer(ctx, f, s.members...)
 	if err != nil {
 		return err
 	}

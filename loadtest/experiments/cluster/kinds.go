@@ -1,29 +1,11 @@
 package cluster
 
 import (
-	"context"
-	"errors"
-	"strconv"
 	"time"
-
-	"github.com/jmoiron/sqlx"
 
 	"example.com/flashsale/internal/lab"
 	"example.com/flashsale/loadtest/fault"
 )
-
-func galeraConflicts(ctx context.Context, nodes []*lab.MySQL) (c conflicts, err error) {
-	sum := func(status string) (total int) {
-		for _, node := range nodes {
-			text, statusErr := node.Status(ctx, status)
-			n, parseErr := strconv.Atoi(text)
-			total, err = total+n, errors.Join(err, statusErr, parseErr)
-		}
-		return total
-	}
-	c.bruteForce, c.certification = sum("wsrep_local_bf_aborts"), sum("wsrep_local_cert_failures")
-	return c, err
-}
 
 const (
 	// restartTime is what a supervisor takes to start a killed process again.
@@ -55,17 +37,6 @@ func galeraFaults(s *site) []*Disruption {
 		{fault: fault.Disconnect("a node cut off", silentTime, s.hosts[1]), Routing: all},
 		{fault: fault.Kill("quorum lost: two nodes killed", silentTime, node, third), Routing: all, quorumLost: true},
 	}
-}
-
-// groupConflicts returns those at certification, which every member counts.
-func groupConflicts(ctx context.Context, members []*lab.MySQL) (conflicts, error) {
-	c := conflicts{uncounted: true}
-	const q = `
-		SELECT COUNT_CONFLICTS_DETECTED FROM replication_group_member_stats WHERE MEMBER_ID = @@server_uuid`
-	err := ask(members[0], "performance_schema", func(db *sqlx.DB) error {
-		return db.GetContext(ctx, &c.certification, q)
-	})
-	return c, err
 }
 
 // groupSilentTime is longer than a group waits for a silent member: five seconds, and

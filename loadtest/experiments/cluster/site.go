@@ -15,25 +15,14 @@ const members = 3
 // A kind is how the members of a cluster replicate.
 type kind struct {
 	*lab.GroupKind
-	name      string
-	routings  []lab.Routing
-	conflicts func(context.Context, []*lab.MySQL) (conflicts, error)
-	faults    func(*site) []*Disruption
+	routings []lab.Routing
+	faults   func(*site) []*Disruption
 }
 
 var kinds = []kind{
-	{lab.Galera, "Galera", []lab.Routing{lab.OneWriter, lab.AllWriters}, galeraConflicts, galeraFaults},
-	{lab.SinglePrimary, "Group Replication, single-primary", []lab.Routing{lab.OneWriter}, groupConflicts,
-		primaryFaults},
-	{lab.MultiPrimary, "Group Replication, multi-primary", []lab.Routing{lab.AllWriters}, groupConflicts,
-		multiPrimaryFaults},
-}
-
-// conflicts are how many transactions were aborted in favour of another member's.
-type conflicts struct {
-	bruteForce    int  // while they ran
-	uncounted     bool // bruteForce is not known
-	certification int  // at certification
+	{lab.Galera, []lab.Routing{lab.OneWriter, lab.AllWriters}, galeraFaults},
+	{lab.SinglePrimary, []lab.Routing{lab.OneWriter}, primaryFaults},
+	{lab.MultiPrimary, []lab.Routing{lab.AllWriters}, multiPrimaryFaults},
 }
 
 // A site is a database cluster behind HAProxy, in one or more routings. Every member
@@ -101,22 +90,9 @@ const unlimitedStock = 10_000_000
 // instances is how many instances of the service a fleet has.
 const instances = 3
 
-// withFleet creates a sale on m and runs job with its instances, which reach the named
-// database by dsn, and the Redis Cluster.
-func (r *run) withFleet(
-	ctx context.Context, m *lab.MySQL, dsn func(name string) string, job func(*rig.Fleet) error, settings ...string,
-) error {
-	settings = append([]string{"REDIS_URL=" + r.redis.URL, "LOG_LEVEL=error"}, settings...)
-	sale, err := r.stack.NewSaleOn(ctx, m, dsn, settings...)
-	if err != nil {
-		return err
-	}
-	return sale.With(instances, job)
-}
-
 // offer adds a coupon that is never sold out, and waits until every server has it.
-func offer(ctx context.Context, f *rig.Fleet, segments int, servers ...*lab.MySQL) (*buyers, error) {
-	id, err := f.AddSplitCoupon(ctx, unlimitedStock, segments)
+func offer(ctx context.Context, f *rig.Fleet, servers ...*lab.MySQL) (*buyers, error) {
+	id, err := f.AddCoupon(ctx, unlimitedStock)
 	if err != nil {
 		return nil, err
 	}
