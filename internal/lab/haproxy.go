@@ -8,7 +8,10 @@ import (
 )
 
 // HAProxy is a running HAProxy, whose address forwards to a database server.
-type HAProxy struct{ *Server }
+type HAProxy struct {
+	*Server
+	Host *Host // nil: in the namespace of this process
+}
 
 // Routing says which of the servers that accept writes get connections.
 type Routing string
@@ -64,7 +67,7 @@ func StartHAProxy(l *Lab, h *Host, routing Routing, servers ...*MySQL) (*HAProxy
 		}
 		return l.Start(h.On(p))
 	})
-	return &HAProxy{server}, err
+	return &HAProxy{server, h}, err
 }
 
 // checkServers starts the check of each server at the address here, which

@@ -31,7 +31,7 @@ func galeraFaults(s *site) []*Disruption {
 			quorumLost: true, quick: true},
 		{fault: fault.Kill("HAProxy killed", restartTime, haproxy.Server), Routing: one},
 		{fault: fault.Suspend("HAProxy frozen", silentTime, haproxy.Server), Routing: one},
-		{fault: fault.Disconnect("HAProxy cut off", silentTime, haproxy.host), Routing: one},
+		{fault: fault.Disconnect("HAProxy cut off", silentTime, haproxy.Host), Routing: one},
 		{fault: fault.Kill("a node killed", restartTime, node), Routing: all},
 		{fault: fault.Suspend("a node frozen", silentTime, node), Routing: all, quick: true},
 		{fault: fault.Disconnect("a node cut off", silentTime, s.hosts[1]), Routing: all},

@@ -31,18 +31,12 @@ type site struct {
 	kind
 	*lab.Group
 	hosts   []*lab.Host // of the members
-	proxies map[lab.Routing]proxy
-}
-
-// A proxy is HAProxy and its host.
-type proxy struct {
-	*lab.HAProxy
-	host *lab.Host
+	proxies map[lab.Routing]*lab.HAProxy
 }
 
 // startSite starts a cluster and its proxies on hosts of network.
 func startSite(l *lab.Lab, network *lab.Network, k kind) (*site, error) {
-	s := &site{kind: k, proxies: map[lab.Routing]proxy{}}
+	s := &site{kind: k, proxies: map[lab.Routing]*lab.HAProxy{}}
 	for range members {
 		h, err := network.Host()
 		if err != nil {
@@ -59,11 +53,9 @@ func startSite(l *lab.Lab, network *lab.Network, k kind) (*site, error) {
 		if err != nil {
 			return nil, err
 		}
-		haproxy, err := lab.StartHAProxy(l, h, routing, s.Members...)
-		if err != nil {
+		if s.proxies[routing], err = lab.StartHAProxy(l, h, routing, s.Members...); err != nil {
 			return nil, err
 		}
-		s.proxies[routing] = proxy{haproxy, h}
 	}
 	return s, nil
 }
