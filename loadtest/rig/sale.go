@@ -99,15 +99,10 @@ func (s *Sale) RemoveGuards(ctx context.Context, guardsOff []string) error {
 
 // AddCoupon inserts a coupon that is on sale now and returns its id.
 func (s *Sale) AddCoupon(ctx context.Context, stock int) (int64, error) {
-	return s.AddSplitCoupon(ctx, stock, 1)
+	return s.AddCouponWithRules(ctx, stock, 1, coupon.Rules{PerUser: 1})
 }
 
-// AddSplitCoupon is AddCoupon with the stock in segments.
-func (s *Sale) AddSplitCoupon(ctx context.Context, stock, segments int) (int64, error) {
-	return s.AddCouponWithRules(ctx, stock, segments, coupon.Rules{PerUser: 1})
-}
-
-// AddCouponWithRules is AddSplitCoupon with rules.
+// AddCouponWithRules is AddCoupon with the stock in segments, and with rules.
 func (s *Sale) AddCouponWithRules(ctx context.Context, stock, segments int, rules coupon.Rules) (int64, error) {
 	s.coupons++
 	now := time.Now()

@@ -65,7 +65,7 @@ func start(ctx context.Context, stack *rig.Stack, r *Row) (s *sale, err error) {
 	}
 	for i := range s.coupons {
 		c := &s.coupons[i]
-		if c.id, err = s.AddSplitCoupon(ctx, initialStock, c.segments); err != nil {
+		if c.id, err = s.AddCouponWithRules(ctx, initialStock, c.segments, rules.Rules{PerUser: 1}); err != nil {
 			return nil, err
 		}
 		if c.ends() {

@@ -12,6 +12,7 @@ import (
 
 	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/connect"
+	"example.com/flashsale/internal/coupon"
 	"example.com/flashsale/internal/idgen"
 	"example.com/flashsale/internal/lab"
 	"example.com/flashsale/loadtest/rig"
@@ -110,8 +111,7 @@ func pids(nodes []*lab.Redis) (all []int) {
 // counter.
 func (d sharded) sell(b *testing.B) outcome {
 	b.Helper()
-	id, err := d.sale.AddSplitCoupon(b.Context(), unlimited/10, max(1, d.shards))
-	check.NoError(b, err)
+	id := d.add(b, unlimited/10, max(1, d.shards), coupon.Rules{PerUser: 1})
 	l := closed(d.clients)
 	l.Coupons, l.Phases[0].Duration = []int64{id}, 3*slice // a flush of 20 ms leaves few
 	before := idRequests(b, d.redis)
