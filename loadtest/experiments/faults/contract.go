@@ -17,7 +17,9 @@ func (t *trial) breaches(v Observation) (broken []string) {
 	case keepsLock, expires:
 		add(v.Writes > 0, "two at once for %.0f ms", v.Two)
 		// Without a late write it is the word that a busy machine has delayed.
-		add(v.Told != nil && *v.Told > ms(tolerance), "told %.0f ms after the next had entered", deref(v.Told))
+		if v.Told != nil {
+			add(*v.Told > ms(tolerance), "told %.0f ms after the next had entered", *v.Told)
+		}
 	case forgotten:
 		add(v.Two > ms(toldWithin), "two at once for %.0f ms", v.Two)
 		add(v.Writes > 0 && t.fenced && !v.Fenced, "two at once, and the fence did not rise")
@@ -32,11 +34,4 @@ func (t *trial) breaches(v Observation) (broken []string) {
 	add(v.Leak > 0, "the key was locked for %.1f s though nobody held it", v.Leak/1000)
 	add(v.Misconduct != "", "the holder: %s", v.Misconduct)
 	return broken
-}
-
-func deref(f *float64) float64 {
-	if f == nil {
-		return 0
-	}
-	return *f
 }

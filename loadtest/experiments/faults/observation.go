@@ -25,14 +25,11 @@ type Observation struct {
 	Nobody    float64 `json:"held_by_nobody_ms"`
 	FalseLoss bool    `json:"false_loss"`
 	// Took says that the release of the first took the lock away from the second.
-	Took      bool    `json:"released_anothers"`
-	WrongWord string  `json:"wrong_word,omitempty"`
-	Leak      float64 `json:"leak_ms"` // how long the key was locked when nobody held it
-	// Next is the time from a release to the next holder. It is absent if nobody
-	// released.
-	Next       *float64 `json:"next_ms,omitempty"`
-	Misconduct string   `json:"misconduct,omitempty"`
-	Requests   int      `json:"requests"` // of both holders to the servers, over the whole trial
+	Took       bool    `json:"released_anothers"`
+	WrongWord  string  `json:"wrong_word,omitempty"`
+	Leak       float64 `json:"leak_ms"` // how long the key was locked when nobody held it
+	Misconduct string  `json:"misconduct,omitempty"`
+	Requests   int     `json:"requests"` // of both holders to the servers, over the whole trial
 	// Seed repeats the faults of a trial with faults at random.
 	Seed uint64 `json:"seed,omitempty"`
 }
@@ -75,7 +72,6 @@ func (t *trial) observe() Observation {
 	switch {
 	case entered:
 		v.between(t, a, b[0].From)
-		v.Next = t.next(b[0].From)
 	case v.GaveUp == "": // it waited for the whole time
 		v.between(t, a, s.freed)
 	}
@@ -110,21 +106,11 @@ func (v *Observation) between(t *trial, a []holder.Hold, until time.Duration) {
 	if len(a) > 0 {
 		free = max(free, a[0].To)
 	}
-	if t.next(until) != nil {
+	if _, ok := find(s.a, s.released, holder.Released); ok && 0 < s.released && s.released < until {
 		free, lease = s.released, 0
 	}
 	free = max(free, s.healed)
 	v.Nobody = max(0, ms(until-free-lease))
-}
-
-// next returns the time from the first holder's release to until, or nil if it did not
-// release before.
-func (t *trial) next(until time.Duration) *float64 {
-	s := t.seen
-	if _, ok := find(s.a, s.released, holder.Released); !ok || s.released == 0 || s.released >= until {
-		return nil
-	}
-	return new(ms(until - s.released))
 }
 
 // waiterGaveUp returns what the second holder said if it had many waiters, and not each of

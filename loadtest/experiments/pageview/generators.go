@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -47,14 +48,7 @@ func repliesOf(samples []rig.Sample) (replies []reply, err error) {
 // took returns how long after the first request the last reply was received, at
 // least a millisecond.
 func took(replies []reply) time.Duration {
-	first, last := replies[0].Sent, replies[0].Received
-	for _, r := range replies[1:] {
-		if r.Sent.Before(first) {
-			first = r.Sent
-		}
-		if r.Received.After(last) {
-			last = r.Received
-		}
-	}
-	return max(time.Millisecond, last.Sub(first))
+	first := slices.MinFunc(replies, func(a, b reply) int { return a.Sent.Compare(b.Sent) })
+	last := slices.MaxFunc(replies, func(a, b reply) int { return a.Received.Compare(b.Received) })
+	return max(time.Millisecond, last.Received.Sub(first.Sent))
 }
