@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"strconv"
 	"strings"
 	"time"
 
@@ -28,9 +27,6 @@ func Holder(ctx context.Context) (err error) {
 		if l, err = openDriver(ctx, name); err != nil {
 			return err
 		}
-	}
-	if waiters, err := strconv.Atoi(os.Getenv("WAITERS")); err == nil {
-		l = holder.Waiters(l, waiters)
 	}
 	return holder.Serve(ctx, os.Stdin, os.Stdout, l)
 }
