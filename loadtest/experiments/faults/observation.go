@@ -29,7 +29,6 @@ type Observation struct {
 	WrongWord  string  `json:"wrong_word,omitempty"`
 	Leak       float64 `json:"leak_ms"` // how long the key was locked when nobody held it
 	Misconduct string  `json:"misconduct,omitempty"`
-	Requests   int     `json:"requests"` // of both holders to the servers, over the whole trial
 	// Seed repeats the faults of a trial with faults at random.
 	Seed uint64 `json:"seed,omitempty"`
 }
@@ -45,7 +44,7 @@ const (
 // observe returns what the trial showed.
 func (t *trial) observe() Observation {
 	s := t.seen
-	v := Observation{Misconduct: reason(s.misconduct), Requests: s.requests}
+	v := Observation{Misconduct: reason(s.misconduct)}
 	a, b, stale := holder.Holds(s.a), holder.Holds(s.b), holder.Stale(s.a, s.b)
 	for _, first := range a {
 		for _, second := range b {

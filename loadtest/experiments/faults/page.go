@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"example.com/flashsale/loadtest/report"
-	"example.com/flashsale/loadtest/stats"
 	"example.com/flashsale/loadtest/verdict"
 )
 
@@ -58,8 +57,7 @@ func (c Cell) letters() string {
 func (c Cell) section(seen findings) report.Section {
 	s := report.Section{
 		Title: c.Lock + ": " + c.Fault, Verdicts: c.verdicts(),
-		Text: fmt.Sprintf("%s. The lock is %s. Requests in a trial: %d in the median.",
-			strings.Join(seen.texts(len(c.Trials)), "; "), c.Keeps, c.requests()),
+		Text: fmt.Sprintf("%s. The lock is %s.", strings.Join(seen.texts(len(c.Trials)), "; "), c.Keeps),
 	}
 	if len(c.Breaches) > 0 && c.Kind == ours {
 		s.Text += " Against its contract: " + strings.Join(c.Breaches, "; ") + "."
@@ -68,15 +66,6 @@ func (c Cell) section(seen findings) report.Section {
 		s.Charts = append(s.Charts, report.Lanes{Caption: "the worst trial", Unit: "s", Rows: c.worst.lanes()})
 	}
 	return s
-}
-
-// requests returns the median of the trials.
-func (c Cell) requests() int {
-	var all []int
-	for _, v := range c.Trials {
-		all = append(all, v.Requests)
-	}
-	return stats.Quantile(all, 0.5)
 }
 
 // verdicts is empty for a lock that is only measured.

@@ -98,14 +98,6 @@ func (st *station) each(do func(*faultproxy.Proxy)) {
 	}
 }
 
-// requests returns how many requests the holders have sent.
-func (s *site) requests() (n int) {
-	for _, st := range s.holders {
-		st.each(func(p *faultproxy.Proxy) { n += p.Requests() })
-	}
-	return n
-}
-
 func (s *site) close() {
 	for _, st := range s.holders {
 		if st.process != nil {

@@ -32,7 +32,6 @@ type seen struct {
 	healed          time.Duration // 0 without a fault, and if it lasted throughout
 	released        time.Duration // when the first holder was told to release; 0 if it was not
 	waited          time.Duration // when the second was told to acquire
-	requests        int           // of both holders to the servers; before the trial, those that came before it
 	freed           time.Duration // when the second was told to acquire again
 	leak            time.Duration // how long that took
 	leaks           bool          // it did not succeed
@@ -80,7 +79,6 @@ func (t *trial) run(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("%s, %s: %w", t.name, t.row.name, err)
 	}
-	t.seen.requests = t.requests() - t.seen.requests
 	for _, s := range t.holders {
 		if fault := s.fault(); fault != nil && !t.seen.killed {
 			t.seen.misconduct = errors.Join(t.seen.misconduct, fault)
@@ -113,7 +111,7 @@ func (t *trial) prepare(ctx context.Context) error {
 		s.release(secondWait)
 		s.take()
 	}
-	t.seen.begun, t.seen.requests = holder.Now(), t.requests()
+	t.seen.begun = holder.Now()
 	return nil
 }
 
