@@ -41,12 +41,12 @@ func TestWhatIsNoLineIsRefused(t *testing.T) {
 
 // conversation runs Serve with a local lock: it sends the commands and returns what
 // the holder said, word by word.
-func conversation(t *testing.T, l Lock, commands ...func(in io.Writer)) []Line {
+func conversation(t *testing.T, take Acquire, commands ...func(in io.Writer)) []Line {
 	t.Helper()
 	inR, inW := io.Pipe()
 	var out strings.Builder
 	done := make(chan error)
-	go func() { done <- Serve(t.Context(), inR, &out, l) }()
+	go func() { done <- Serve(t.Context(), inR, &out, take) }()
 	for _, command := range commands {
 		command(inW)
 	}
@@ -102,7 +102,7 @@ type lost struct{ until time.Time }
 
 var errNoReply = errors.New("no reply")
 
-func (l *lost) Acquire(context.Context, string, time.Duration, time.Duration) (Held, error) {
+func (l *lost) acquire(context.Context, string, time.Duration, time.Duration) (Held, error) {
 	l.until = time.Now().Add(time.Second)
 	return l, nil
 }
@@ -120,7 +120,7 @@ func (l *lost) Err() error {
 func TestHolderWritesNothingAfterTheLoss(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		got := words(conversation(t, &lost{}, send("acquire k 3000 0", 2*time.Second), send("release", 0)))
+		got := words(conversation(t, new(lost).acquire, send("acquire k 3000 0", 2*time.Second), send("release", 0)))
 		if want := []Word{Ready, Acquired, Write, Lost, Unknown}; !slices.Equal(got, want) {
 			t.Errorf("%v, want %v", got, want)
 		}

@@ -16,12 +16,10 @@ import (
 // writeInterval is the time between two writes of a holder.
 const writeInterval = 10 * time.Millisecond
 
-// A Lock is what a holder written in Go takes. Acquire waits for another holder for
+// Acquire is how a holder written in Go takes its lock. It waits for another holder for
 // at most wait, and keeps the lock until it is released or lost. Its verdicts are
 // lock.ErrLocked and lock.ErrLost.
-type Lock interface {
-	Acquire(ctx context.Context, key string, lease, wait time.Duration) (Held, error)
-}
+type Acquire func(ctx context.Context, key string, lease, wait time.Duration) (Held, error)
 
 // ErrUncertain says that a library cannot be certain at the moment that it holds the
 // lock. It is no loss.
@@ -39,21 +37,20 @@ type Held interface {
 }
 
 // FromClient takes locks of c.
-func FromClient(c *lock.Client) Lock { return fromClient{c} }
-
-type fromClient struct{ *lock.Client }
-
-func (c fromClient) Acquire(ctx context.Context, key string, lease, wait time.Duration) (Held, error) {
-	held, err := c.Client.Acquire(ctx, key, lock.Options{TTL: lease, Wait: wait})
-	if err != nil {
-		return nil, err // a nil *lock.Lock would be no nil Held
+func FromClient(c *lock.Client) Acquire {
+	return func(ctx context.Context, key string, lease, wait time.Duration) (Held, error) {
+		held, err := c.Acquire(ctx, key, lock.Options{TTL: lease, Wait: wait})
+		if err != nil {
+			return nil, err // a nil *lock.Lock would be no nil Held
+		}
+		return held, nil
 	}
-	return held, nil
 }
 
-// Serve does what the commands of in say with l, and says so on out, until in ends.
-func Serve(ctx context.Context, in io.Reader, out io.Writer, l Lock) error {
-	s := &server{lock: l, out: out, stopWriting: func() {}}
+// Serve does what the commands of in say with a lock that take takes, and says so on out,
+// until in ends.
+func Serve(ctx context.Context, in io.Reader, out io.Writer, take Acquire) error {
+	s := &server{take: take, out: out, stopWriting: func() {}}
 	s.say(Line{Word: Ready})
 	commands := bufio.NewScanner(in)
 	for commands.Scan() {
@@ -67,7 +64,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, l Lock) error {
 
 // A server is a holder at work. It holds one lock at most.
 type server struct {
-	lock Lock
+	take Acquire
 
 	mu  sync.Mutex // of out
 	out io.Writer
@@ -103,7 +100,7 @@ func (s *server) do(ctx context.Context, command []string) error {
 
 func (s *server) acquire(ctx context.Context, key string, lease, wait time.Duration) {
 	s.stopWriting()
-	held, err := s.lock.Acquire(ctx, key, lease, wait)
+	held, err := s.take(ctx, key, lease, wait)
 	if err != nil {
 		s.say(outcome(err, Acquired))
 		return

@@ -23,13 +23,13 @@ type setNX struct {
 	extended bool
 }
 
-func newSetNX(extended bool) holder.Lock {
+func newSetNX(extended bool) setNX {
 	options := &redis.Options{Addr: servers(redisAddrs)[0], ReadTimeout: time.Minute, MaxRetries: -1}
 	return setNX{redis.NewClient(options), extended}
 }
 
-// Acquire implements holder.Lock.
-func (s setNX) Acquire(ctx context.Context, key string, lease, wait time.Duration) (holder.Held, error) {
+// acquire is a holder.Acquire.
+func (s setNX) acquire(ctx context.Context, key string, lease, wait time.Duration) (holder.Held, error) {
 	for end := time.Now().Add(wait); ; time.Sleep(50 * time.Millisecond) {
 		err := s.rdb.SetArgs(ctx, key, 1, redis.SetArgs{Mode: "NX", TTL: lease}).Err()
 		switch {

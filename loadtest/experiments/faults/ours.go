@@ -19,21 +19,21 @@ const conns = 4
 // Holder is the holder of the lock that HOLDER names: a control, or a driver. The experiment
 // starts it.
 func Holder(ctx context.Context) (err error) {
-	var l holder.Lock
+	var take holder.Acquire
 	switch name := os.Getenv("HOLDER"); name {
 	case "setnx-no-owner", "lease-from-reply":
-		l = newSetNX(name == "lease-from-reply")
+		take = newSetNX(name == "lease-from-reply").acquire
 	default:
-		if l, err = openDriver(ctx, name); err != nil {
+		if take, err = openDriver(ctx, name); err != nil {
 			return err
 		}
 	}
-	return holder.Serve(ctx, os.Stdin, os.Stdout, l)
+	return holder.Serve(ctx, os.Stdin, os.Stdout, take)
 }
 
 // openDriver opens a driver on the servers that the environment names, as docs/locks.md
 // says.
-func openDriver(ctx context.Context, name string) (holder.Lock, error) {
+func openDriver(ctx context.Context, name string) (holder.Acquire, error) {
 	lease, err := time.ParseDuration(os.Getenv("LEASE") + "ms")
 	if err != nil {
 		return nil, fmt.Errorf("LEASE: %w", err)

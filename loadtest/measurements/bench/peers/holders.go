@@ -28,12 +28,12 @@ const retryPause = 50 * time.Millisecond
 
 // holders are the libraries as holders for make faults, each used as its own
 // documentation says and with its own defaults.
-var holders = map[string]func() (holder.Lock, error){
+var holders = map[string]func() (holder.Acquire, error){
 	"bsm":         bsmHolder,
 	"redsync":     redsyncHolder,
-	"rueidislock": func() (holder.Lock, error) { return rueidisHolder{}, nil },
+	"rueidislock": func() (holder.Acquire, error) { return rueidisHolder{}.acquire, nil },
 	"etcd-mutex":  etcdHolder,
-	"zookeeper":   func() (holder.Lock, error) { return lockFunc(zookeeperHolder), nil },
+	"zookeeper":   func() (holder.Acquire, error) { return zookeeperHolder, nil },
 }
 
 // serveHolder is the holder that HOLDER names.
@@ -42,11 +42,11 @@ func serveHolder(ctx context.Context) error {
 	if !ok {
 		return fmt.Errorf("HOLDER: no holder %q", os.Getenv("HOLDER"))
 	}
-	l, err := open()
+	take, err := open()
 	if err != nil {
 		return err
 	}
-	return holder.Serve(ctx, os.Stdin, os.Stdout, l)
+	return holder.Serve(ctx, os.Stdin, os.Stdout, take)
 }
 
 // redisClients opens a plain client of each server.
@@ -57,16 +57,9 @@ func redisClients() (clients []*redis.Client) {
 	return clients
 }
 
-// A lockFunc is a holder.Lock.
-type lockFunc func(ctx context.Context, key string, lease, wait time.Duration) (holder.Held, error)
-
-func (f lockFunc) Acquire(ctx context.Context, key string, lease, wait time.Duration) (holder.Held, error) {
-	return f(ctx, key, lease, wait)
-}
-
-func bsmHolder() (holder.Lock, error) {
+func bsmHolder() (holder.Acquire, error) {
 	l := bsm.New(redisClients()[0])
-	return lockFunc(func(ctx context.Context, key string, lease, wait time.Duration) (holder.Held, error) {
+	return func(ctx context.Context, key string, lease, wait time.Duration) (holder.Held, error) {
 		ctx, cancel := context.WithTimeout(ctx, wait)
 		defer cancel()
 		obtained, err := l.Obtain(ctx, key, lease, &bsm.Options{RetryStrategy: bsm.LinearBackoff(retryPause)})
@@ -80,16 +73,16 @@ func bsmHolder() (holder.Lock, error) {
 			err := obtained.Release(ctx)
 			return lostIf(err, errors.Is(err, bsm.ErrLockNotHeld))
 		}), nil
-	}), nil
+	}, nil
 }
 
-func redsyncHolder() (holder.Lock, error) {
+func redsyncHolder() (holder.Acquire, error) {
 	var pools []redsyncredis.Pool
 	for _, rdb := range redisClients() {
 		pools = append(pools, goredis.NewPool(rdb))
 	}
 	l := redsync.New(pools...)
-	return lockFunc(func(ctx context.Context, key string, lease, wait time.Duration) (holder.Held, error) {
+	return func(ctx context.Context, key string, lease, wait time.Duration) (holder.Held, error) {
 		m := l.NewMutex(key, redsync.WithExpiry(lease), redsync.WithTries(int(wait/retryPause)+1),
 			redsync.WithRetryDelay(retryPause))
 		waiting, cancel := context.WithTimeout(ctx, wait)
@@ -106,7 +99,7 @@ func redsyncHolder() (holder.Lock, error) {
 			lost := err == nil || isTaken(err) || errors.Is(err, redsync.ErrLockAlreadyExpired)
 			return lostIf(err, !ok && lost)
 		}), nil
-	}), nil
+	}, nil
 }
 
 func isTaken(err error) bool {
@@ -185,7 +178,7 @@ func (r rueidisHolder) locker(lease time.Duration) (l rueidislock.Locker, err er
 	return r[lease], err
 }
 
-func (r rueidisHolder) Acquire(ctx context.Context, key string, lease, wait time.Duration) (holder.Held, error) {
+func (r rueidisHolder) acquire(ctx context.Context, key string, lease, wait time.Duration) (holder.Held, error) {
 	l, err := r.locker(lease)
 	if err != nil {
 		return nil, err
@@ -207,14 +200,14 @@ func (r rueidisHolder) Acquire(ctx context.Context, key string, lease, wait time
 }
 
 // etcdHolder takes each lock with a session of its own, whose lease is the lock's.
-func etcdHolder() (holder.Lock, error) {
+func etcdHolder() (holder.Acquire, error) {
 	cli, err := clientv3.New(clientv3.Config{
 		Endpoints: strings.Split(os.Getenv("ETCD_ADDRS"), ","), DialTimeout: 2 * time.Second, Logger: zap.NewNop(),
 	})
 	if err != nil {
 		return nil, err
 	}
-	return lockFunc(func(ctx context.Context, key string, lease, wait time.Duration) (holder.Held, error) {
+	return func(ctx context.Context, key string, lease, wait time.Duration) (holder.Held, error) {
 		session, err := concurrency.NewSession(cli, concurrency.WithTTL(int(lease.Seconds())))
 		if err != nil {
 			return nil, err
@@ -229,5 +222,5 @@ func etcdHolder() (holder.Lock, error) {
 		return watched{session.Done(), func(ctx context.Context) error {
 			return errors.Join(m.Unlock(ctx), session.Close())
 		}}, nil
-	}), nil
+	}, nil
 }
