@@ -84,16 +84,15 @@ func (s *scenario) nextKey() {
 	s.processes, s.faults = nil, report.Lane{Name: "the fault"}
 }
 
-// now returns the milliseconds since begun, as place does of a time.
-func (s *scenario) now() float64 { return s.place(holder.Now()) }
-
+// place returns the milliseconds from the begin to a time of holder.Now.
 func (s *scenario) place(at time.Duration) float64 { return rig.Milliseconds(at - s.begun) }
 
 // fault records that what happened.
 func (s *scenario) fault(what string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.faults.Spans = append(s.faults.Spans, report.Span{Name: what, Kind: report.Fault, From: s.now(), To: s.now()})
+	at := s.place(holder.Now())
+	s.faults.Spans = append(s.faults.Spans, report.Span{Name: what, Kind: report.Fault, From: at, To: at})
 }
 
 // lanes returns the rows of the chart, of what the processes did with the last key.

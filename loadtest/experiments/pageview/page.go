@@ -21,7 +21,7 @@ func Section(views []*Views) report.Section {
 
 var columns = report.Columns[*Views]{
 	report.Main("", func(v *Views) string { return v.Trial.String() }),
-	report.Detail("article", func(v *Views) string { return v.Article() }),
+	report.Detail("article", func(v *Views) string { return article[v.Version+" "+v.Lock] }),
 	report.Main("counted", func(v *Views) int64 { return v.Counted }),
 	report.Main("lost", func(v *Views) int64 { return v.Lost }),
 	report.Detail("twice in a", func(v *Views) int64 { return v.WithinA }),
