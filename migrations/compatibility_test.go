@@ -85,15 +85,18 @@ func TestMarkPrecedesTheMigrations(t *testing.T) {
 	db.MustExec(`UPDATE flashsale_migrations SET dirty = TRUE`)
 	other, err := db.Conn(t.Context())
 	check.NoError(t, err)
-	if _, err := other.ExecContext(t.Context(), `LOCK TABLES coupon_change_keys WRITE`); err != nil {
+	if _, err := other.ExecContext(t.Context(), `LOCK TABLES `+newestTable+` WRITE`); err != nil {
 		t.Fatal(err)
 	}
 	migrated := make(chan error, 1)
 	go func() { migrated <- migrations.Up(context.Background(), db.DB) }()
-	labtest.Eventually(t, "the mark", func() bool {
-		var marks int
-		return db.Get(&marks, `SELECT COUNT(*) FROM schema_compatibility`) == nil && marks == 1
+	labtest.Eventually(t, "the migration waits", func() bool {
+		return labtest.Executing(t, db, `%ALTER TABLE `+newestTable+`%`) == 1
 	})
+	var marks int
+	if err := db.Get(&marks, `SELECT COUNT(*) FROM schema_compatibility`); err != nil || marks != 1 {
+		t.Errorf("%d marks, %v", marks, err)
+	}
 	if _, err := other.ExecContext(t.Context(), `UNLOCK TABLES`); err != nil {
 		t.Fatal(err)
 	}

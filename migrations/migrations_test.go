@@ -161,6 +161,9 @@ func TestUpEndsWithItsContext(t *testing.T) {
 	}
 }
 
+// newestTable is what the newest migration alters.
+const newestTable = "coupon_transfers"
+
 // The table is locked for longer than a connection for migrations waits for a
 // reply.
 func TestUpRepeatsAMigrationThatTakesLongerThanAConnectionWaits(t *testing.T) {
@@ -170,7 +173,7 @@ func TestUpRepeatsAMigrationThatTakesLongerThanAConnectionWaits(t *testing.T) {
 	db.MustExec("UPDATE flashsale_migrations SET dirty = TRUE")
 	other, err := db.Conn(t.Context())
 	check.NoError(t, err)
-	if _, err := other.ExecContext(t.Context(), "LOCK TABLES coupon_change_keys WRITE"); err != nil {
+	if _, err := other.ExecContext(t.Context(), "LOCK TABLES "+newestTable+" WRITE"); err != nil {
 		t.Fatal(err)
 	}
 	cfg, err := mysql.ParseDSN(dsn)
@@ -179,9 +182,13 @@ func TestUpRepeatsAMigrationThatTakesLongerThanAConnectionWaits(t *testing.T) {
 	impatient, err := connect.MySQL(cfg.FormatDSN(), 1, connect.ForMigrations)
 	check.NoError(t, err)
 	defer impatient.Close()
+	begin := time.Now()
 	time.AfterFunc(2*cfg.ReadTimeout, func() { _, _ = other.ExecContext(t.Context(), "UNLOCK TABLES") })
 	if err := migrations.Up(t.Context(), impatient.DB); err != nil {
 		t.Error(err)
+	}
+	if took := time.Since(begin); took < 2*cfg.ReadTimeout {
+		t.Errorf("it took %s: the migration has not waited for the table", took)
 	}
 }
 
