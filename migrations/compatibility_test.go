@@ -83,11 +83,8 @@ func TestMarkPrecedesTheMigrations(t *testing.T) {
 	db := labtest.DB(t)
 	db.MustExec(`DELETE FROM schema_compatibility`)
 	db.MustExec(`UPDATE flashsale_migrations SET dirty = TRUE`)
-	other, err := db.Conn(t.Context())
-	check.NoError(t, err)
-	if _, err := other.ExecContext(t.Context(), `LOCK TABLES `+newestTable+` WRITE`); err != nil {
-		t.Fatal(err)
-	}
+	execute := elsewhere(t, db)
+	execute(`LOCK TABLES ` + newestTable + ` WRITE`)
 	migrated := make(chan error, 1)
 	go func() { migrated <- migrations.Up(context.Background(), db.DB) }()
 	labtest.Eventually(t, "the migration waits", func() bool {
@@ -97,12 +94,8 @@ func TestMarkPrecedesTheMigrations(t *testing.T) {
 	if err := db.Get(&marks, `SELECT COUNT(*) FROM schema_compatibility`); err != nil || marks != 1 {
 		t.Errorf("%d marks, %v", marks, err)
 	}
-	if _, err := other.ExecContext(t.Context(), `UNLOCK TABLES`); err != nil {
-		t.Fatal(err)
-	}
-	if err := <-migrated; err != nil {
-		t.Error(err)
-	}
+	execute(`UNLOCK TABLES`)
+	check.NoError(t, <-migrated)
 }
 
 // A new database is marked as one that no older binary works with.
