@@ -49,56 +49,44 @@ func TestRedisClusterReplacesRedis(t *testing.T) {
 	}
 }
 
-func TestGaleraReplacesMySQL(t *testing.T) {
-	p := withEnvFile(t, "deploy/compose/galera.env")
-	proxy := read(t, "deploy/compose/galera/haproxy.cfg")
-	servers := firstGroups(`(?m)^\tserver (galera-\d) galera-\d:3306`, proxy)
-	if len(servers) != 3 {
-		t.Fatalf("HAProxy has the servers %v", servers)
-	}
-	for _, name := range servers {
-		if s, ok := p.Services[name]; !ok || s.Hostname != name {
-			t.Errorf("there is no %s, or its host name is %q", name, s.Hostname)
+// The service and its migrations reach MySQL at a proxy before three servers.
+func TestClustersReplaceMySQL(t *testing.T) {
+	for cluster, proxy := range map[string]string{"galera": "haproxy", "group-replication": "group-haproxy"} {
+		p := withEnvFile(t, "deploy/compose/"+cluster+".env")
+		servers := firstGroups(`(?m)^\tserver (\w+-\d) \w+-\d:3306`, read(t, "deploy/compose/"+cluster+"/haproxy.cfg"))
+		if len(servers) != 3 {
+			t.Fatalf("HAProxy has the servers %v", servers)
+		}
+		for _, name := range servers {
+			if s, ok := p.Services[name]; !ok || s.Hostname != name {
+				t.Errorf("there is no %s, or its host name is %q", name, s.Hostname)
+			}
+			if _, ok := p.Services["mysql-group"].DependsOn[name]; !ok && cluster == "group-replication" {
+				t.Errorf("the group does not wait for %s", name)
+			}
+		}
+		for _, name := range []string{"api-a", "api-b", "migrate"} {
+			dsn := *p.Services[name].Environment["MYSQL_DSN"]
+			if !strings.HasSuffix(dsn, "@tcp("+proxy+":3306)/flashsale") {
+				t.Errorf("%s has MYSQL_DSN %s", name, dsn)
+			}
+		}
+		if _, ok := p.Services["migrate"].DependsOn[proxy]; !ok {
+			t.Errorf("migrate does not wait for %s", proxy)
+		}
+		if scale := p.Services["mysql"].Scale; scale == nil || *scale != 0 {
+			t.Error("the single server runs")
 		}
 	}
-	expectMySQLAt(t, p, "haproxy")
 }
 
-func TestReplicationGroupReplacesMySQL(t *testing.T) {
-	p := withEnvFile(t, "deploy/compose/group-replication.env")
+func TestScriptsOfTheReplicationGroupKnowItsServers(t *testing.T) {
 	const dir = "deploy/compose/group-replication/"
-	servers := firstGroups(`(?m)^\tserver (mysql-\d) mysql-\d:3306`, read(t, dir+"haproxy.cfg"))
-	want := strings.Join(servers, " ")
+	servers := firstGroups(`(?m)^\tserver (mysql-\d) `, read(t, dir+"haproxy.cfg"))
 	for _, script := range []string{"member.sh", "group.sh"} {
-		if len(servers) != 3 || !strings.Contains(read(t, dir+script), want) {
+		if want := strings.Join(servers, " "); !strings.Contains(read(t, dir+script), want) {
 			t.Errorf("HAProxy has the servers %s, %s has others", want, script)
 		}
-	}
-	for _, name := range servers {
-		if s, ok := p.Services[name]; !ok || s.Hostname != name {
-			t.Errorf("there is no %s, or its host name is %q", name, s.Hostname)
-		}
-		if _, ok := p.Services["mysql-group"].DependsOn[name]; !ok {
-			t.Errorf("the group does not wait for %s", name)
-		}
-	}
-	expectMySQLAt(t, p, "group-haproxy")
-}
-
-// expectMySQLAt expects that the service and its migrations reach MySQL at a proxy.
-func expectMySQLAt(t *testing.T, p *types.Project, proxy string) {
-	t.Helper()
-	for _, name := range []string{"api-a", "api-b", "migrate"} {
-		dsn := *p.Services[name].Environment["MYSQL_DSN"]
-		if !strings.HasSuffix(dsn, "@tcp("+proxy+":3306)/flashsale") {
-			t.Errorf("%s has MYSQL_DSN %s", name, dsn)
-		}
-	}
-	if _, ok := p.Services["migrate"].DependsOn[proxy]; !ok {
-		t.Errorf("migrate does not wait for %s", proxy)
-	}
-	if scale := p.Services["mysql"].Scale; scale == nil || *scale != 0 {
-		t.Error("the single server runs")
 	}
 }
 

@@ -203,14 +203,6 @@ func TestTLSReplacesPlainHTTP(t *testing.T) {
 	}
 }
 
-func TestMemoryOfNginxFilesIsBounded(t *testing.T) {
-	for _, mount := range project(t).Services["nginx"].Tmpfs {
-		if !strings.Contains(mount, "size=") {
-			t.Errorf("tmpfs %s has no size", mount)
-		}
-	}
-}
-
 func TestServiceReadsWhatComposeSets(t *testing.T) {
 	p := project(t)
 	config := read(t, "internal/settings/settings.go")

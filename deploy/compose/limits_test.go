@@ -3,6 +3,7 @@ package compose
 import (
 	"regexp"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -14,6 +15,11 @@ func TestEveryServiceIsLimited(t *testing.T) {
 		}
 		if s.Logging == nil || s.Logging.Options["max-size"] == "" || s.Logging.Options["max-file"] == "" {
 			t.Errorf("%s: logs are not rotated", name)
+		}
+		for _, mount := range s.Tmpfs {
+			if !strings.Contains(mount, "size=") {
+				t.Errorf("%s: tmpfs %s has no size", name, mount)
+			}
 		}
 	}
 }
