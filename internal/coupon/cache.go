@@ -69,9 +69,6 @@ func (c *Cache) Find(ctx context.Context, id int64) (Coupon, error) {
 	}
 }
 
-// Reload reads a coupon from the store, even if it is cached, and caches it.
-func (c *Cache) Reload(ctx context.Context, id int64) (Coupon, error) { return c.read(ctx, id) }
-
 // MarkSoldOut sets the stock of a cached coupon to 0, after a transaction has
 // found none. Found is the coupon that Find returned before the transaction
 // began. If the cache has a newer coupon than found, MarkSoldOut does nothing.
@@ -128,11 +125,12 @@ func (c *Cache) load(ctx context.Context, id int64) (Coupon, error) {
 	if coupon, ok := c.cached(id); ok {
 		return coupon, nil
 	}
-	return c.read(ctx, id)
+	return c.Reload(ctx, id)
 }
 
-// read reads a coupon from the store and caches it. It returns what is cached then.
-func (c *Cache) read(ctx context.Context, id int64) (Coupon, error) {
+// Reload reads a coupon from the store, even if it is cached, and caches it. It returns what
+// is cached then.
+func (c *Cache) Reload(ctx context.Context, id int64) (Coupon, error) {
 	ctx, cancel := context.WithTimeout(ctx, loadTimeout)
 	defer cancel()
 	expiresAt := time.Now().Add(c.ttl) // counted from before the read

@@ -158,9 +158,8 @@ func createCoupons(tb testing.TB, db *sqlx.DB, n int) {
 	for i := range coupons {
 		coupons[i] = mustNew(tb, int64(i+1), i+1)
 	}
-	if _, err := db.NamedExecContext(tb.Context(), q, coupons); err != nil {
-		tb.Fatal(err)
-	}
+	_, err := db.NamedExecContext(tb.Context(), q, coupons)
+	check.NoError(tb, err)
 }
 
 // With many coupons on sale no entry has expired when the next one is added.
@@ -202,7 +201,6 @@ func TestSlowReadIsNotCachedForLonger(t *testing.T) {
 
 func mustExec(t *testing.T, conn *sqlx.Conn, q string) {
 	t.Helper()
-	if _, err := conn.ExecContext(t.Context(), q); err != nil {
-		t.Fatal(err)
-	}
+	_, err := conn.ExecContext(t.Context(), q)
+	check.NoError(t, err)
 }

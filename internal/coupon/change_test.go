@@ -20,9 +20,8 @@ func TestChangesSayWhoChangedWhat(t *testing.T) {
 	mustCreate(t, s, 2, 5)
 	db.MustExec("UPDATE coupons SET stock = 1 WHERE id = 1") // two were sold
 	const other = 8
-	if _, err := s.Restock(t.Context(), 1, 10, other); err != nil {
-		t.Fatal(err)
-	}
+	_, err := s.Restock(t.Context(), 1, 10, other)
+	check.NoError(t, err)
 	all, err := s.Changes(t.Context(), 0, 0, 10)
 	check.NoError(t, err)
 	want := []coupon.Change{

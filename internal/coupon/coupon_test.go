@@ -104,9 +104,14 @@ func newStore(t *testing.T, stock int) (*coupon.Store, *sqlx.DB) {
 
 func mustCreate(t *testing.T, s *coupon.Store, id int64, stock int) coupon.Coupon {
 	t.Helper()
-	c := mustNew(t, id, stock)
-	if _, err := s.Create(t.Context(), c, admin); err != nil {
-		t.Fatal(err)
-	}
+	return mustSplit(t, s, id, stock, 1)
+}
+
+func mustSplit(t *testing.T, s *coupon.Store, id int64, stock, segments int) coupon.Coupon {
+	t.Helper()
+	c, err := mustNew(t, id, stock).Split(segments)
+	check.NoError(t, err)
+	_, err = s.Create(t.Context(), c, admin)
+	check.NoError(t, err)
 	return c
 }

@@ -59,9 +59,8 @@ func TestRepeatedChangeHasTheFirstResult(t *testing.T) {
 			check.NoError(t, err)
 			later := end.Add(time.Hour)
 			for _, id := range []int64{1, first.ID} { // whatever has happened since
-				if _, err := s.Update(t.Context(), id, coupon.Update{EndTime: &later}, admin); err != nil {
-					t.Fatal(err)
-				}
+				_, err := s.Update(t.Context(), id, coupon.Update{EndTime: &later}, admin)
+				check.NoError(t, err)
 			}
 			db.MustExec("UPDATE coupons SET stock = 0")
 			again, err := change(t.Context(), s.Once("k"), admin)
@@ -151,18 +150,14 @@ func TestKeyInProgressIsNotWaitedFor(t *testing.T) {
 	other, err := db.Connx(t.Context())
 	check.NoError(t, err)
 	defer other.Close()
-	if _, err := other.ExecContext(t.Context(), "SET SESSION TRANSACTION ISOLATION LEVEL READ UNCOMMITTED"); err != nil {
-		t.Fatal(err)
-	}
+	mustExec(t, other, "SET SESSION TRANSACTION ISOLATION LEVEL READ UNCOMMITTED")
 	labtest.Eventually(t, "the first request has its key", func() bool {
 		var n int
 		return other.GetContext(t.Context(), &n, "SELECT COUNT(*) FROM coupon_change_keys") == nil && n == 2
 	})
 	check.ErrorIs(t, restock(), coupon.ErrKeyInProgress)
 	check.NoError(t, tx.Rollback())
-	if err := errors.Join(<-first, restock()); err != nil {
-		t.Error(err)
-	}
+	check.NoError(t, errors.Join(<-first, restock()))
 	wantChanges(t, db, 1)
 }
 
@@ -238,9 +233,8 @@ func TestOldKeysAreForgotten(t *testing.T) {
 	t.Parallel()
 	s, db := newStore(t, 5)
 	for i := range 12 {
-		if _, err := s.Once(fmt.Sprint(i)).Restock(t.Context(), 1, 5, admin); err != nil {
-			t.Fatal(err)
-		}
+		_, err := s.Once(fmt.Sprint(i)).Restock(t.Context(), 1, 5, admin)
+		check.NoError(t, err)
 	}
 	count := func() (n int) {
 		check.NoError(t, db.Get(&n, "SELECT COUNT(*) FROM coupon_change_keys"))

@@ -15,16 +15,6 @@ import (
 	"example.com/flashsale/internal/lab/labtest"
 )
 
-func mustSplit(t *testing.T, s *coupon.Store, id int64, stock, segments int) coupon.Coupon {
-	t.Helper()
-	c, err := mustNew(t, id, stock).Split(segments)
-	check.NoError(t, err)
-	if _, err := s.Create(t.Context(), c, admin); err != nil {
-		t.Fatal(err)
-	}
-	return c
-}
-
 // rows returns the stock of each segment.
 func rows(t *testing.T, db *sqlx.DB, id int64) (stocks []int) {
 	t.Helper()

@@ -146,11 +146,7 @@ func (s *Store) List(ctx context.Context, before int64, limit int) ([]Coupon, er
 	err := s.db.SelectContext(ctx, &ids, q, before, before, limit)
 	coupons := []Coupon{}
 	if err == nil && len(ids) > 0 {
-		var all []found
-		all, err = findAll(ctx, s.db, ids...)
-		for _, f := range all {
-			coupons = append(coupons, f.coupon)
-		}
+		coupons, err = FindAll(ctx, s.db, ids...)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("coupons: list: %w", err)
