@@ -37,7 +37,7 @@ func TestPausedAndKilledServersAreUnavailable(t *testing.T) {
 		"mysql": func(ctx context.Context) error { _, err := db.ExecContext(ctx, "DO 1"); return err },
 		"redis": func(ctx context.Context) error { return rdb.Ping(ctx).Err() },
 	}
-	check := func(state string, want bool) {
+	are := func(state string, want bool) {
 		for name, call := range calls {
 			ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 			if err := call(ctx); connect.IsUnavailable(err) != want {
@@ -46,15 +46,15 @@ func TestPausedAndKilledServersAreUnavailable(t *testing.T) {
 			cancel()
 		}
 	}
-	check("running", false)
+	are("running", false)
 	server.Pause()
 	redis.Pause()
-	check("paused", true)
+	are("paused", true)
 	server.Resume()
 	redis.Resume()
 	server.Kill()
 	redis.Kill()
-	check("killed", true)
+	are("killed", true)
 }
 
 // A proxy has lost its server, or a rule that an administrator has added refuses a row.
@@ -90,7 +90,7 @@ func TestRedisThatRefusesWritesIsUnavailable(t *testing.T) {
 		t.Run(prefix, func(t *testing.T) {
 			t.Parallel()
 			server := labtest.Redis(t)
-			must(t, labtest.Dial(t, server).Do(t.Context(), command...).Err())
+			check.NoError(t, labtest.Dial(t, server).Do(t.Context(), command...).Err())
 			wantRefusal(t, labtest.Dial(t, server), prefix)
 		})
 	}
@@ -116,7 +116,7 @@ func TestRedisThatRefusesWritesIsUnavailable(t *testing.T) {
 	t.Run("WRONGTYPE", func(t *testing.T) { // a neighbour has the key
 		t.Parallel()
 		rdb := labtest.Dial(t, labtest.Redis(t))
-		must(t, rdb.LPush(t.Context(), "k", 1).Err())
+		check.NoError(t, rdb.LPush(t.Context(), "k", 1).Err())
 		wantRefusal(t, rdb, "WRONGTYPE")
 	})
 	t.Run("certificate", func(t *testing.T) { // of an authority that is not trusted
@@ -134,8 +134,8 @@ func TestRedisThatRefusesWritesIsUnavailable(t *testing.T) {
 		t.Parallel()
 		rdb := labtest.Dial(t, labtest.Redis(t, "--save", "3600 1"))
 		dir := rdb.ConfigGet(t.Context(), "dir").Val()["dir"]
-		must(t, os.Mkdir(filepath.Join(dir, "dump.rdb"), 0o700)) // where the snapshot is to be
-		must(t, rdb.BgSave(t.Context()).Err())
+		check.NoError(t, os.Mkdir(filepath.Join(dir, "dump.rdb"), 0o700)) // where the snapshot is to be
+		check.NoError(t, rdb.BgSave(t.Context()).Err())
 		labtest.Eventually(t, "the snapshot fails", func() bool { return rdb.Incr(t.Context(), "k").Err() != nil })
 		wantRefusal(t, rdb, "MISCONF")
 	})
@@ -147,11 +147,6 @@ func wantRefusal(tb testing.TB, rdb redis.UniversalClient, prefix string) {
 	if !redis.HasErrorPrefix(err, prefix) || !connect.IsUnavailable(fmt.Errorf("incr: %w", err)) {
 		tb.Errorf("got %v, want an unavailable server and %s", err, prefix)
 	}
-}
-
-func must(tb testing.TB, err error) {
-	tb.Helper()
-	check.NoError(tb, err)
 }
 
 // An administrator may mend each while the service waits.
@@ -170,7 +165,7 @@ func TestEveryRefusalOfAConnectionIsUnavailable(t *testing.T) {
 		dsn := strings.Replace(server.DSN("mysql"), "root@", name+"@", 1)
 		if name == "limit" {
 			held, err := labtest.Open(t, dsn).Connx(t.Context())
-			must(t, err)
+			check.NoError(t, err)
 			defer held.Close()
 		}
 		wantUnavailable(t, name, labtest.Open(t, dsn))
