@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -45,12 +46,7 @@ func (f *fixture) changesOf(t *testing.T, id string) (changes []change) {
 }
 
 func (op specOperation) has(parameter string) bool {
-	for _, p := range op.Parameters {
-		if p.Name == parameter {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(op.Parameters, func(p specParameter) bool { return p.Name == parameter })
 }
 
 func createBody(stock int) string {
@@ -121,11 +117,7 @@ func (f *fixture) everyOperationSaysWhetherItIsSafeToRepeat(t *testing.T) {
 			for _, p := range []*Problem{
 				unavailable, claimUnknown, orderUnknown, changeUnknown, changeUnknownWithKey,
 			} {
-				wanted := false
-				for _, w := range want {
-					wanted = wanted || w == p
-				}
-				if strings.Contains(text, p.Detail) != wanted {
+				if wanted := slices.Contains(want, p); strings.Contains(text, p.Detail) != wanted {
 					t.Errorf("%s %s: 503 says %q: %t, want %t", method, path, p.Detail, !wanted, wanted)
 				}
 			}
