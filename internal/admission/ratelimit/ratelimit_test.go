@@ -117,21 +117,3 @@ func heap() int64 {
 	runtime.ReadMemStats(&m)
 	return int64(m.HeapAlloc)
 }
-
-func BenchmarkAllow(b *testing.B) {
-	l := New[int64](20, 100)
-	b.Run("many users", func(b *testing.B) {
-		b.ReportAllocs()
-		for user := int64(0); b.Loop(); user++ {
-			l.Allow(user)
-		}
-	})
-	b.Run("one user, in parallel", func(b *testing.B) {
-		b.ReportAllocs()
-		b.RunParallel(func(pb *testing.PB) {
-			for pb.Next() {
-				l.Allow(42)
-			}
-		})
-	})
-}
