@@ -7,6 +7,7 @@ import (
 	"io"
 	"maps"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -156,7 +157,8 @@ func (i *instance) eventuallyPost(tb testing.TB, path, token, body string) (r re
 	return r
 }
 
-func (i *instance) do(tb testing.TB, method, path, token, body string) response {
+// do sends a request, with headers by name and value.
+func (i *instance) do(tb testing.TB, method, path, token, body string, headers ...string) response {
 	tb.Helper()
 	req, err := http.NewRequest(method, i.url+path, strings.NewReader(body))
 	check.NoError(tb, err)
@@ -165,6 +167,9 @@ func (i *instance) do(tb testing.TB, method, path, token, body string) response 
 	}
 	if token != "" {
 		req.Header.Set("Authorization", "Bearer "+token)
+	}
+	for pair := range slices.Chunk(headers, 2) {
+		req.Header.Set(pair[0], pair[1])
 	}
 	start := time.Now()
 	resp, err := http.DefaultClient.Do(req)
@@ -179,6 +184,17 @@ func (i *instance) do(tb testing.TB, method, path, token, body string) response 
 	_ = json.Unmarshal(text, &r.body)
 	return r
 }
+
+// behindNginx starts nginx before instances, and returns it as an instance.
+func behindNginx(t *testing.T, addresses ...string) *instance {
+	t.Helper()
+	nginx, err := lab.StartNginx(labtest.Lab(t), "../../deploy/nginx", addresses...)
+	check.NoError(t, err)
+	t.Cleanup(nginx.Kill)
+	return &instance{url: nginx.URL}
+}
+
+func (i *instance) address() string { return strings.TrimPrefix(i.url, "http://") }
 
 func tokenFor(tb testing.TB, user int64, role auth.Role) string {
 	tb.Helper()

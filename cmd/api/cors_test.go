@@ -1,14 +1,9 @@
 package main
 
 import (
-	"net/http"
-	"strings"
 	"testing"
 
 	"example.com/flashsale/internal/auth"
-	"example.com/flashsale/internal/check"
-	"example.com/flashsale/internal/lab"
-	"example.com/flashsale/internal/lab/labtest"
 )
 
 // The preflight of a claim, which passes nginx as others do, is none.
@@ -16,15 +11,12 @@ func TestPageOfAnotherOriginClaimsThroughNginx(t *testing.T) {
 	t.Parallel()
 	const shop = "https://shop.example"
 	i := start(t, environ(t, map[string]string{"CORS_ORIGINS": shop + ",http://localhost:5173"})).ready(t)
-	nginx, err := lab.StartNginx(labtest.Lab(t), "../../deploy/nginx", strings.TrimPrefix(i.url, "http://"))
-	check.NoError(t, err)
-	t.Cleanup(nginx.Kill)
-	url := nginx.URL + "/coupons/" + i.createCoupon(t, 1) + "/orders"
-	user := "Bearer " + tokenFor(t, 42, auth.RoleUser)
+	nginx, path := behindNginx(t, i.address()), "/coupons/"+i.createCoupon(t, 1)+"/orders"
+	user := tokenFor(t, 42, auth.RoleUser)
 	for _, test := range []struct {
-		method, origin, authorization string
-		status                        int
-		allowed, exposed              string
+		method, origin, token string
+		status                int
+		allowed, exposed      string
 	}{
 		{"OPTIONS", shop, "", 200, shop, ""},
 		{"OPTIONS", "http://localhost:5173", "", 200, "http://localhost:5173", ""},
@@ -34,20 +26,16 @@ func TestPageOfAnotherOriginClaimsThroughNginx(t *testing.T) {
 		{"POST", shop, user, 409, shop, "Location, Retry-After, X-Instance, X-Trace-Id"},
 		{"POST", "https://evil.example", user, 409, "", ""},
 	} {
-		req, err := http.NewRequestWithContext(t.Context(), test.method, url, nil)
-		check.NoError(t, err)
-		req.Header = http.Header{"Origin": {test.origin}, "Authorization": {test.authorization}}
+		headers := []string{"Origin", test.origin}
 		if test.method == "OPTIONS" {
-			req.Header = http.Header{"Origin": {test.origin}, "Access-Control-Request-Method": {"POST"},
-				"Access-Control-Request-Headers": {"authorization"}}
+			headers = append(headers, "Access-Control-Request-Method", "POST",
+				"Access-Control-Request-Headers", "authorization")
 		}
-		resp, err := http.DefaultClient.Do(req)
-		check.NoError(t, err)
-		_ = resp.Body.Close()
-		h := resp.Header
-		if resp.StatusCode != test.status || h.Get("Access-Control-Allow-Origin") != test.allowed ||
+		r := nginx.do(t, test.method, path, test.token, "", headers...)
+		h := r.header
+		if r.status != test.status || h.Get("Access-Control-Allow-Origin") != test.allowed ||
 			h.Get("Access-Control-Expose-Headers") != test.exposed || h.Get("Vary") != "Origin" {
-			t.Errorf("%+v: %s, %v", test, resp.Status, h)
+			t.Errorf("%+v: %+v", test, r)
 		}
 	}
 }

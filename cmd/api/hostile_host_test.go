@@ -9,8 +9,6 @@ import (
 	"testing"
 
 	"example.com/flashsale/internal/check"
-	"example.com/flashsale/internal/lab"
-	"example.com/flashsale/internal/lab/labtest"
 )
 
 // A cache would give what names the Host of one client to others. So no response does, whoever of
@@ -18,7 +16,7 @@ import (
 func TestNoResponseNamesTheHostOfItsRequest(t *testing.T) {
 	t.Parallel()
 	i := start(t, environ(t, nil)).ready(t)
-	nginx := behindNginx(t, i)
+	nginx := behindNginx(t, i.address())
 	paths := []string{"/", "/docs", "/docs?x", "/docs/", "/docs/init.js", "//docs", "/docs/..", "/livez", "/readyz",
 		"/metrics", "/debug", "/debug/", "/openapi.json", "/openapi-3.0.yaml", "/nothing", "/coupons/",
 		"//evil.example/.."}
@@ -28,26 +26,18 @@ func TestNoResponseNamesTheHostOfItsRequest(t *testing.T) {
 	}
 	for _, path := range slices.Sorted(slices.Values(paths)) {
 		for _, method := range []string{"GET", "HEAD", "POST", "PATCH", "OPTIONS", "TRACE"} {
-			wantOwnResponse(t, method, nginx.URL+path)
+			wantOwnResponse(t, method, nginx.url+path)
 		}
 	}
-}
-
-func behindNginx(t *testing.T, i *instance) *lab.Nginx {
-	t.Helper()
-	nginx, err := lab.StartNginx(labtest.Lab(t), "../../deploy/nginx", strings.TrimPrefix(i.url, "http://"))
-	check.NoError(t, err)
-	t.Cleanup(nginx.Kill)
-	return nginx
 }
 
 // net/http refuses headers in plain text, and so gets none that it refuses.
 func TestHeadersOfAnyLengthAreServedOrAProblem(t *testing.T) {
 	t.Parallel()
-	nginx := behindNginx(t, start(t, environ(t, nil)).ready(t))
+	nginx := behindNginx(t, start(t, environ(t, nil)).ready(t).address())
 	for _, size := range []int{20, 700, 7900} {
 		for n := 1; n*size < 40<<10; n += 1 + 700/size {
-			req, err := http.NewRequestWithContext(t.Context(), "GET", nginx.URL+"/livez", nil)
+			req, err := http.NewRequestWithContext(t.Context(), "GET", nginx.url+"/livez", nil)
 			check.NoError(t, err)
 			req.Header["X-Long"] = slices.Repeat([]string{strings.Repeat("x", size)}, n)
 			resp, err := http.DefaultTransport.RoundTrip(req)

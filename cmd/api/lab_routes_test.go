@@ -2,12 +2,10 @@ package main
 
 import (
 	"encoding/json"
-	"net/http"
 	"strings"
 	"testing"
 
 	"example.com/flashsale/internal/auth"
-	"example.com/flashsale/internal/check"
 )
 
 func TestRoutesOfTheLabAreServedInTheLabOnly(t *testing.T) {
@@ -38,14 +36,8 @@ func TestSectionsAreReported(t *testing.T) {
 			i := start(t, environ(t, map[string]string{"LAB": "true", "LOCK": lock, "COMMIT": "each",
 				"CLAIM_PAUSE": "30ms"})).ready(t)
 			id := i.createCoupon(t, 1)
-			req, err := http.NewRequest("POST", i.url+"/coupons/"+id+"/orders", http.NoBody)
-			check.NoError(t, err)
-			req.Header.Set("Authorization", "Bearer "+tokenFor(t, 42, auth.RoleUser))
-			req.Header.Set("X-Lab-Claim", "7")
-			made, err := http.DefaultClient.Do(req)
-			if err != nil || made.StatusCode != 201 || made.Body.Close() != nil {
-				t.Fatalf("claim: %+v, %v", made, err)
-			}
+			user := tokenFor(t, 42, auth.RoleUser)
+			wantStatus(t, i.do(t, "POST", "/coupons/"+id+"/orders", user, "", "X-Lab-Claim", "7"), 201)
 			i.wantSection(t)
 		})
 	}

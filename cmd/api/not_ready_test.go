@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
 	"net/http"
@@ -21,11 +20,11 @@ import (
 // proxies.
 type notReadyTest struct {
 	t            *testing.T
-	a, b         *instance
+	a, b, nginx  *instance
 	db           string // the DSN of a
 	mysql, redis *faultproxy.Proxy
 	sockets      map[string]string // of the servers, by name
-	url, coupon  string
+	coupon       string
 	claimed      int64
 }
 
@@ -53,11 +52,7 @@ func newNotReadyTest(t *testing.T, begun func(n *notReadyTest)) *notReadyTest {
 	check.NoError(t, err)
 	other["HTTP_ADDR"] = fmt.Sprintf("127.0.0.1:%d", port)
 	n.b = begin(t, other)
-	nginx, err := lab.StartNginx(labtest.Lab(t), "../../deploy/nginx", strings.TrimPrefix(n.a.url, "http://"),
-		other["HTTP_ADDR"])
-	check.NoError(t, err)
-	t.Cleanup(nginx.Kill)
-	n.url = nginx.URL
+	n.nginx = behindNginx(t, n.a.address(), other["HTTP_ADDR"])
 	return n
 }
 
@@ -66,20 +61,11 @@ func newNotReadyTest(t *testing.T, begun func(n *notReadyTest)) *notReadyTest {
 func (n *notReadyTest) claim() (verdict string, header http.Header) {
 	n.t.Helper()
 	n.claimed++
-	req, err := http.NewRequest("POST", n.url+"/coupons/"+n.coupon+"/orders", nil)
-	check.NoError(n.t, err)
-	req.Header.Set("Authorization", "Bearer "+tokenFor(n.t, n.claimed, auth.RoleUser))
-	resp, err := http.DefaultClient.Do(req)
-	check.NoError(n.t, err)
-	defer resp.Body.Close()
-	var body struct{ Code string }
-	if err := json.NewDecoder(resp.Body).Decode(&body); err != nil {
-		n.t.Errorf("%s: %v", resp.Status, err)
+	r := n.nginx.post(n.t, "/coupons/"+n.coupon+"/orders", tokenFor(n.t, n.claimed, auth.RoleUser), "")
+	if r.status == http.StatusCreated {
+		return r.header.Get("X-Instance"), r.header
 	}
-	if resp.StatusCode == http.StatusCreated {
-		return resp.Header.Get("X-Instance"), resp.Header
-	}
-	return body.Code, resp.Header
+	return fmt.Sprint(r.body["code"]), r.header
 }
 
 // claims returns how many of so many claims ended how.

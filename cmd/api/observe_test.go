@@ -96,7 +96,7 @@ func startPrometheus(t *testing.T, instances ...*instance) prometheusServer {
 	dir := t.TempDir()
 	var targets []string
 	for _, i := range instances {
-		targets = append(targets, strconv.Quote(strings.TrimPrefix(i.url, "http://")))
+		targets = append(targets, strconv.Quote(i.address()))
 	}
 	for _, file := range []string{"prometheus.yml", "rules.yml"} {
 		text := strings.ReplaceAll(readFile(t, filepath.Join(observeFiles, file)), "_interval: 5s", "_interval: 500ms")

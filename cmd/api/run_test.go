@@ -43,7 +43,7 @@ func TestDrainServesRequestsInFlight(t *testing.T) {
 
 	i.stop()
 	eventually(t, func() bool { return i.get(t, "/readyz", "").status == 503 })
-	eventually(t, func() bool { return refused(i.url) })
+	eventually(t, func() bool { return refused(i.address()) })
 	select {
 	case err := <-i.done:
 		t.Fatalf("the service ended with a claim in flight: %v", err)
@@ -56,9 +56,9 @@ func TestDrainServesRequestsInFlight(t *testing.T) {
 	}
 }
 
-// refused reports whether nothing listens at url.
-func refused(url string) bool {
-	conn, err := net.Dial("tcp", strings.TrimPrefix(url, "http://"))
+// refused reports whether nothing listens at an address.
+func refused(address string) bool {
+	conn, err := net.Dial("tcp", address)
 	if err != nil {
 		return true
 	}
@@ -71,7 +71,7 @@ func TestTakenAddressIsAnError(t *testing.T) {
 	env := environ(t, nil)
 	i := start(t, env)
 	taken := maps.Clone(env)
-	taken["HTTP_ADDR"] = strings.TrimPrefix(i.url, "http://")
+	taken["HTTP_ADDR"] = i.address()
 	err := run(t.Context(), nil, from(taken), io.Discard, io.Discard)
 	if err == nil || !strings.Contains(err.Error(), "HTTP_ADDR") {
 		t.Errorf("got %v", err)

@@ -17,7 +17,6 @@ import (
 
 	"example.com/flashsale/internal/auth"
 	"example.com/flashsale/internal/check"
-	"example.com/flashsale/internal/lab"
 	"example.com/flashsale/internal/lab/labtest"
 )
 
@@ -76,19 +75,6 @@ func named(spans []*tracepb.Span, name string) (found []*tracepb.Span) {
 	return found
 }
 
-// claimTraced claims through url as part of a trace.
-func claimTraced(t *testing.T, url, coupon, token, traceID string) *http.Response {
-	t.Helper()
-	req, err := http.NewRequest("POST", url+"/coupons/"+coupon+"/orders", nil)
-	check.NoError(t, err)
-	req.Header.Set("Authorization", "Bearer "+token)
-	req.Header.Set("Traceparent", "00-"+traceID+"-00f067aa0ba902b7-01")
-	resp, err := http.DefaultClient.Do(req)
-	check.NoError(t, err)
-	t.Cleanup(func() { _ = resp.Body.Close() })
-	return resp
-}
-
 const traceID = "4bf92f3577b34da6a3ce929d0e0e4736"
 
 // The claim comes through nginx and belongs to a trace of its client. The spans
@@ -103,13 +89,11 @@ func TestOneTraceTellsOneClaim(t *testing.T) {
 		"OTEL_EXPORTER_OTLP_ENDPOINT": r.url, "ACCESS_LOG": "1",
 		"REDIS_URL": strings.Replace(redis.URL, "unix://", "unix://:"+password+"@", 1),
 	})).ready(t)
-	nginx, err := lab.StartNginx(labtest.Lab(t), "../../deploy/nginx", strings.TrimPrefix(i.url, "http://"))
-	check.NoError(t, err)
-	t.Cleanup(nginx.Kill)
 	coupon, token := i.createCoupon(t, 1), tokenFor(t, 42, auth.RoleUser)
-	resp := claimTraced(t, nginx.URL, coupon, token, traceID)
-	if resp.StatusCode != http.StatusCreated || resp.Header.Get("X-Trace-Id") != traceID {
-		t.Fatalf("%d %v", resp.StatusCode, resp.Header)
+	made := behindNginx(t, i.address()).do(t, "POST", "/coupons/"+coupon+"/orders", token, "",
+		"Traceparent", "00-"+traceID+"-00f067aa0ba902b7-01")
+	if made.status != http.StatusCreated || made.header.Get("X-Trace-Id") != traceID {
+		t.Fatalf("%+v", made)
 	}
 	spans := slices.DeleteFunc(r.received(t, i),
 		func(s *tracepb.Span) bool { return hex.EncodeToString(s.GetTraceId()) != traceID })
