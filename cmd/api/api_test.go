@@ -80,6 +80,13 @@ func begin(tb testing.TB, env map[string]string) *instance {
 	return i
 }
 
+// end stops the instance, and waits until it has ended.
+func (i *instance) end(tb testing.TB) {
+	tb.Helper()
+	i.stop()
+	check.NoError(tb, <-i.done)
+}
+
 // listening waits until the instance listens.
 func (i *instance) listening(tb testing.TB) *instance {
 	tb.Helper()

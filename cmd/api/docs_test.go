@@ -48,22 +48,20 @@ var tables = regexp.MustCompile(`(?m)(^\|.*\n)+`)
 
 func TestSettingsPageIsGenerated(t *testing.T) {
 	t.Parallel()
-	page, err := os.ReadFile(settingsPage)
-	check.NoError(t, err)
+	page := readFile(t, settingsPage)
 	generated := []string{settingsTable(), constantsTable(t)}
-	if n := len(tables.FindAll(page, -1)); n != len(generated) {
+	if n := len(tables.FindAllString(page, -1)); n != len(generated) {
 		t.Fatalf("docs/settings.md has %d tables, want %d", n, len(generated))
 	}
-	want := tables.ReplaceAllStringFunc(string(page), func(string) (table string) {
+	want := tables.ReplaceAllStringFunc(page, func(string) (table string) {
 		table, generated = generated[0], generated[1:]
 		return table
 	})
 	if *write {
-		err := os.WriteFile(settingsPage, []byte(want), 0o644)
-		check.NoError(t, err)
+		check.NoError(t, os.WriteFile(settingsPage, []byte(want), 0o644))
 		return
 	}
-	if string(page) != want {
+	if page != want {
 		t.Errorf("docs/settings.md is not what the code says: run make docs, which writes:\n%s", want)
 	}
 }

@@ -2,13 +2,10 @@ package main
 
 import (
 	"io"
-	"os"
 	"regexp"
 	"runtime"
 	"strings"
 	"testing"
-
-	"example.com/flashsale/internal/check"
 )
 
 func output(t *testing.T, args ...string) string {
@@ -23,9 +20,8 @@ func output(t *testing.T, args ...string) string {
 // api --help is no error, and needs no settings.
 func TestHelpListsEveryCommand(t *testing.T) {
 	t.Parallel()
-	source, err := os.ReadFile("main.go")
-	check.NoError(t, err)
-	commands := regexp.MustCompile(`(?m)^\tcase "(\w+)"`).FindAllStringSubmatch(string(source), -1)
+	source := readFile(t, "main.go")
+	commands := regexp.MustCompile(`(?m)^\tcase "(\w+)"`).FindAllStringSubmatch(source, -1)
 	if len(commands) < 6 {
 		t.Fatalf("%d commands", len(commands))
 	}

@@ -146,10 +146,7 @@ func TestClaimsGetAProblemWhileNoInstanceCanServe(t *testing.T) {
 	t.Parallel()
 	n := newNotReadyTest(t, func(*notReadyTest) {})
 	n.b.listening(t)
-	n.a.stop()
-	if err := <-n.a.done; err != nil {
-		t.Error(err)
-	}
+	n.a.end(t)
 	n.mysql.Retarget(n.sockets["mysql"] + ".none")
 	n.mysql.Disconnect()
 	for range 50 {

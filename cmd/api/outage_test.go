@@ -39,8 +39,7 @@ func newOutageTest(tb testing.TB) *outageTest {
 // restart stops the instance and starts a new one.
 func (o *outageTest) restart(tb testing.TB) {
 	tb.Helper()
-	o.stop()
-	check.NoError(tb, <-o.done)
+	o.end(tb)
 	o.instance = begin(tb, maps.Clone(o.env))
 }
 

@@ -1,7 +1,7 @@
 package main
 
 import (
-	"os"
+	"errors"
 	"regexp"
 	"sync"
 	"sync/atomic"
@@ -14,13 +14,12 @@ import (
 // drainDelay returns the setting of docker-compose.yml.
 func drainDelay(t *testing.T) string {
 	t.Helper()
-	compose, err := os.ReadFile("../../docker-compose.yml")
-	check.NoError(t, err)
-	delay := regexp.MustCompile(`(?m)^ +DRAIN_DELAY: (\S+)`).FindSubmatch(compose)
+	compose := readFile(t, "../../docker-compose.yml")
+	delay := regexp.MustCompile(`(?m)^ +DRAIN_DELAY: (\S+)`).FindStringSubmatch(compose)
 	if delay == nil {
 		t.Fatal("docker-compose.yml sets no DRAIN_DELAY")
 	}
-	return "DRAIN_DELAY=" + string(delay[1])
+	return "DRAIN_DELAY=" + delay[1]
 }
 
 // nginx does not repeat a claim, not even one that it wrote to an idle connection
@@ -45,12 +44,7 @@ func TestRollingUpdateFailsNoClaim(t *testing.T) {
 	}
 	<-d.twenty
 	for _, instance := range []*lab.API{d.a, d.b} {
-		if err := instance.Stop(); err != nil {
-			t.Error(err)
-		}
-		if err := instance.Restart(); err != nil {
-			t.Error(err)
-		}
+		check.NoError(t, errors.Join(instance.Stop(), instance.Restart()))
 	}
 	close(updated)
 	wg.Wait()

@@ -51,9 +51,7 @@ func TestDrainServesRequestsInFlight(t *testing.T) {
 	}
 	check.NoError(t, tx.Commit())
 	wantStatus(t, <-claimed, 201)
-	if err := <-i.done; err != nil {
-		t.Error(err)
-	}
+	check.NoError(t, <-i.done)
 }
 
 // refused reports whether nothing listens at an address.

@@ -70,13 +70,12 @@ func TestServiceDoesNotStartWithoutKeys(t *testing.T) {
 // accepts.
 func TestDocumentedKeysWork(t *testing.T) {
 	t.Parallel()
-	page, err := os.ReadFile("../../docs/identity.md")
-	check.NoError(t, err)
-	script := regexp.MustCompile("(?s)```sh\n(base64url.*?)```").FindSubmatch(page)
+	page := readFile(t, "../../docs/identity.md")
+	script := regexp.MustCompile("(?s)```sh\n(base64url.*?)```").FindStringSubmatch(page)
 	if script == nil {
 		t.Fatal("docs/identity.md has no commands that make keys")
 	}
-	shell := exec.CommandContext(t.Context(), "sh", "-e", "-c", string(script[1]))
+	shell := exec.CommandContext(t.Context(), "sh", "-e", "-c", script[1])
 	shell.Dir, shell.Stderr = t.TempDir(), os.Stderr
 	out, err := shell.Output()
 	check.NoError(t, err)

@@ -56,10 +56,7 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 // received returns the spans of i, which it stops: then all of them are sent.
 func (r *receiver) received(t *testing.T, i *instance) []*tracepb.Span {
 	t.Helper()
-	i.stop()
-	if err := <-i.done; err != nil {
-		t.Error(err)
-	}
+	i.end(t)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.spans
