@@ -14,6 +14,7 @@ import (
 func TestMigrateGoesUpAndDown(t *testing.T) {
 	t.Parallel()
 	dsn := labtest.EmptyDatabase(t, labtest.SharedMySQL(t))
+	env := from(map[string]string{"MYSQL_DSN_FILE": writeFile(t, dsn+"\n")})
 	db := labtest.Open(t, dsn)
 	tables := func() (n int) {
 		const q = `SELECT COUNT(*) FROM information_schema.tables
@@ -26,8 +27,7 @@ func TestMigrateGoesUpAndDown(t *testing.T) {
 		want int
 	}{{[]string{"migrate"}, 2}, {[]string{"migrate", "up"}, 2}, {[]string{"migrate", "down"}, 0},
 		{[]string{"migrate", "up"}, 2}} {
-		if err := run(t.Context(), step.args, from(map[string]string{"MYSQL_DSN": dsn}), io.Discard,
-			io.Discard); err != nil {
+		if err := run(t.Context(), step.args, env, io.Discard, io.Discard); err != nil {
 			t.Fatalf("%v: %v", step.args, err)
 		}
 		if got := tables(); got != step.want {
@@ -39,9 +39,9 @@ func TestMigrateGoesUpAndDown(t *testing.T) {
 func TestPrintedTokenIsAccepted(t *testing.T) {
 	t.Parallel()
 	env := environ(t, map[string]string{
-		"JWT_SECRET":  "",
-		"JWT_SECRETS": "new=a secret of thirty-two bytes and more,old=another secret of 32 bytes and more",
-		"JWT_ISSUER":  "login", "JWT_AUDIENCE": "sale",
+		"JWT_SECRET": "", "JWT_ISSUER": "login", "JWT_AUDIENCE": "sale",
+		"JWT_SECRETS_FILE": writeFile(t,
+			"new=a secret of thirty-two bytes and more,old=another secret of 32 bytes and more"),
 	})
 	i := start(t, env).ready(t)
 	for _, step := range []struct {
@@ -80,10 +80,7 @@ func TestHealthFollowsReadiness(t *testing.T) {
 	if _, err := listen(env["HTTP_ADDR"]); err == nil {
 		t.Error("a second instance took the socket of a running one")
 	}
-	i.stop()
-	if err := <-i.done; err != nil {
-		t.Error(err)
-	}
+	i.end(t)
 	if err := health(); err == nil {
 		t.Error("health succeeds after the service has ended")
 	}
