@@ -8,24 +8,18 @@ import (
 	"example.com/flashsale/internal/lab/labtest"
 )
 
-// restartable is a server that a test can take down.
-type restartable interface {
-	Kill()
-	Restart() error
-}
-
 func TestReadyzKnowsTheLocksOwnServer(t *testing.T) {
 	t.Parallel()
-	for name, open := range map[string]func(*testing.T) (s restartable, setting, address string){
-		"zk": func(t *testing.T) (restartable, string, string) {
+	for name, open := range map[string]func(*testing.T) (s server, setting, address string){
+		"zk": func(t *testing.T) (server, string, string) {
 			s := labtest.ZooKeeper(t)
 			return s, "ZK_ADDR", s.Address
 		},
-		"etcd": func(t *testing.T) (restartable, string, string) {
+		"etcd": func(t *testing.T) (server, string, string) {
 			s := labtest.Etcd(t)
 			return s, "ETCD_ADDR", s.Address
 		},
-		"memcache": func(t *testing.T) (restartable, string, string) {
+		"memcache": func(t *testing.T) (server, string, string) {
 			s := labtest.Memcached(t)
 			return s, "MEMCACHE_ADDR", s.Address
 		},

@@ -20,6 +20,7 @@ import (
 	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/lab"
 	"example.com/flashsale/internal/lab/labtest"
+	"example.com/flashsale/internal/transaction"
 )
 
 const observeFiles = "../../deploy/observe"
@@ -75,15 +76,9 @@ func sell(t *testing.T, dsn string, instances ...*instance) {
 		for ctx.Err() == nil {
 			tx := db.MustBegin()
 			tx.MustExec("SELECT stock FROM coupons WHERE id = ? FOR UPDATE", coupons[0])
-			select {
-			case <-time.After(700 * time.Millisecond):
-			case <-ctx.Done():
-			}
+			_ = transaction.Pause(ctx, 700*time.Millisecond)
 			_ = tx.Rollback()
-			select {
-			case <-time.After(300 * time.Millisecond):
-			case <-ctx.Done():
-			}
+			_ = transaction.Pause(ctx, 300*time.Millisecond)
 		}
 	})
 }

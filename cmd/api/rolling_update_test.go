@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"regexp"
 	"sync"
@@ -29,13 +30,14 @@ func TestRollingUpdateFailsNoClaim(t *testing.T) {
 	d := deploy(t, drainDelay(t), "LOCK_TTL=30s", "CLAIM_TIMEOUT=8s") // a busy machine takes its time
 	d.createCoupon(1_000_000)
 	var (
-		wg      sync.WaitGroup
-		claims  atomic.Int64
-		updated = make(chan struct{})
+		wg     sync.WaitGroup
+		claims atomic.Int64
 	)
+	updating, updated := context.WithCancel(t.Context())
+	defer updated()
 	for range 32 {
 		wg.Go(func() {
-			for !isClosed(updated) {
+			for updating.Err() == nil {
 				if verdict := d.claim(claims.Add(1)); verdict != "made" {
 					t.Errorf("during the update a claim gets %q\n%s\n%s", verdict, d.a.LogTail(), d.b.LogTail())
 				}
@@ -46,16 +48,7 @@ func TestRollingUpdateFailsNoClaim(t *testing.T) {
 	for _, instance := range []*lab.API{d.a, d.b} {
 		check.NoError(t, errors.Join(instance.Stop(), instance.Restart()))
 	}
-	close(updated)
+	updated()
 	wg.Wait()
 	t.Logf("%d claims", claims.Load())
-}
-
-func isClosed(c <-chan struct{}) bool {
-	select {
-	case <-c:
-		return true
-	default:
-		return false
-	}
 }

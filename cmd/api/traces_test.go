@@ -171,16 +171,10 @@ func TestBatchIsLinkedFromEveryClaimInIt(t *testing.T) {
 	tx := db.MustBegin()
 	tx.MustExec("SELECT stock FROM coupons WHERE id = ? FOR UPDATE", coupon)
 	var claims sync.WaitGroup
-	claim := func(user int) {
+	for user := range int64(10) {
 		claims.Go(func() {
-			if got := i.post(t, "/coupons/"+coupon+"/orders", tokenFor(t, int64(user), auth.RoleUser),
-				""); got.status != 201 {
-				t.Errorf("user %d: %d %s", user, got.status, got.text)
-			}
+			wantStatus(t, i.post(t, "/coupons/"+coupon+"/orders", tokenFor(t, user+1, auth.RoleUser), ""), 201)
 		})
-	}
-	for user := range 10 {
-		claim(user + 1)
 	}
 	eventually(t, func() bool {
 		return strings.Contains(i.get(t, "/metrics", "").text, "flashsale_slots{state=\"running\"} 10\n")
