@@ -12,10 +12,10 @@ import (
 )
 
 // A cache would give what names the Host of one client to others. So no response does, whoever of
-// nginx and the service made it, and each has the headers that docs/capacity.md promises.
+// nginx and the service made it, and each has the headers that docs/capacity.md promises; nginx adds none of CORS.
 func TestNoResponseNamesTheHostOfItsRequest(t *testing.T) {
 	t.Parallel()
-	i := start(t, environ(t, nil)).ready(t)
+	i := start(t, environ(t, map[string]string{"CORS_ORIGINS": shop})).ready(t)
 	nginx := behindNginx(t, i.address())
 	paths := []string{"/", "/docs", "/docs?x", "/docs/", "/docs/init.js", "//docs", "/docs/..", "/livez", "/readyz",
 		"/metrics", "/debug", "/debug/", "/openapi.json", "/openapi-3.0.yaml", "/nothing", "/coupons/",
@@ -50,12 +50,16 @@ func TestHeadersOfAnyLengthAreServedOrAProblem(t *testing.T) {
 	}
 }
 
+const shop = "https://shop.example"
+
+// wantOwnResponse sends a request of a page of another origin, which may read what the service replies.
 func wantOwnResponse(t *testing.T, method, url string) {
 	t.Helper()
 	const hostile = "evil.example"
 	req, err := http.NewRequestWithContext(t.Context(), method, url, nil)
 	check.NoError(t, err)
 	req.Host = hostile
+	req.Header.Set("Origin", shop)
 	resp, err := http.DefaultTransport.RoundTrip(req)
 	check.NoError(t, err)
 	defer resp.Body.Close()
@@ -71,5 +75,9 @@ func wantOwnResponse(t *testing.T, method, url string) {
 	}
 	if h := resp.Header; h.Get("X-Content-Type-Options") != "nosniff" || h.Get("Cache-Control") == "" {
 		t.Errorf("%s %s: %s, headers %v", method, url, resp.Status, h)
+	}
+	shared := resp.Header.Values("Access-Control-Allow-Origin")
+	if own := strings.Contains(url, "/coupons/7"); len(shared) > 1 || own && method != "TRACE" && len(shared) == 0 {
+		t.Errorf("%s %s: %s is shared with %q", method, url, resp.Status, shared)
 	}
 }
