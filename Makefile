@@ -131,12 +131,12 @@ compare: install bin/api bin/loadtest ## compare the service with that of anothe
 	done; done
 	@go tool benchstat -ignore commit,date out/compare/api-before.txt out/compare/api.txt
 
-docs: bin/loadtest $(if $(PICTURES),bin/api) ## write docs/benchmarks.md and all quoted figures from the last make bench and from docs/runs, docs/faults.md from the last whole make faults, and docs/settings.md; PICTURES=true runs a race in Chromium for that of the READMEs
+docs: bin/loadtest ## write docs/benchmarks.md and all quoted figures from the last make bench and from docs/runs, docs/faults.md from the last whole make faults, and docs/settings.md; PICTURES=true runs a race in Chromium for that of the READMEs
 	@bin/loadtest docs
 	@bin/loadtest faults-docs
 	@go test -count=1 -run '^TestSettingsPageIsGenerated$$' ./cmd/api -short -write
 	@go test -count=1 -run '^TestPagesQuoteRuns$$' . -write
-	@$(if $(PICTURES),deploy/install.sh servers locks tests && bin/loadtest pictures)
+	@$(if $(PICTURES),deploy/install.sh servers locks tests && go test -count=1 -run '^TestFirstPressOfStartShowsTheRace$$' ./loadtest/experiments/race -write)
 
 ##@ Checks and tools
 

@@ -44,7 +44,7 @@ func read(tb testing.TB, file string) string {
 // What a command starts beyond its list fails wherever it runs (lab.Require).
 func TestTargetsInstallWhatTheirCommandsNeed(t *testing.T) {
 	t.Parallel()
-	targets := map[string]string{"jmeter": "demo-jmeter", "pictures": "docs"} // the others are named as their commands
+	targets := map[string]string{"jmeter": "demo-jmeter"} // the others are named as their commands
 	for _, c := range commands {
 		if len(c.needs) == 0 {
 			continue

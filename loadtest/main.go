@@ -32,7 +32,6 @@ import (
 	"example.com/flashsale/loadtest/experiments/topologies"
 	"example.com/flashsale/loadtest/judge"
 	"example.com/flashsale/loadtest/measurements/bench"
-	"example.com/flashsale/loadtest/pictures"
 	"example.com/flashsale/loadtest/report"
 	"example.com/flashsale/loadtest/rig"
 	"example.com/flashsale/loadtest/schemathesis"
@@ -80,8 +79,6 @@ var commands = []command{
 		cluster.Run},
 	{"bench", "the headline figures of make bench beside their limits, from out/bench/bench.txt", nil, bench.Report},
 	{"docs", "docs/benchmarks.md from the last whole make bench", nil, bench.Docs},
-	{"pictures", "the picture of the READMEs, from a race: docs/pictures",
-		and(locks, lab.Chromium), pictures.Run},
 	{"soak", "SOAK=5m of mixed claims while parts are killed, suspended and partitioned: out/soak/soak.json", servers,
 		soak.Run},
 	{"linearizable",

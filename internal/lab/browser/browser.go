@@ -1,5 +1,5 @@
 // Package browser opens pages in a headless Chromium and records what goes wrong
-// on them, for tests and pictures.
+// on them, for tests.
 package browser
 
 import (

@@ -83,6 +83,15 @@ func (p *tab) wait(expression string) {
 	}
 }
 
+// showLast shows the session's last race.
+func (p *tab) showLast() {
+	p.Helper()
+	p.wait(`document.querySelectorAll("#history-table button").length > 0`)
+	evaluate[any](p, `document.querySelector("#history-table td:last-child button").click()`)
+	p.wait(judged)
+	p.drawn()
+}
+
 // press clicks a button.
 func (p *tab) press(selector string) {
 	p.Helper()
@@ -167,6 +176,7 @@ func TestFirstPressOfStartShowsTheRace(t *testing.T) {
 	checkSavedRace(p, b, r)
 	checkReload(p, c.url)
 	checkLooks(t, b, c.url)
+	checkPictures(t, b, c.url)
 }
 
 // checkOpening looks for duplicates on the left, without a lock, and for none on the right.
@@ -205,9 +215,7 @@ func TestOrdersBeyondALimitAreShown(t *testing.T) {
 		t.Errorf("left %+v, right %+v", left.Promises, right.Promises)
 	}
 	p := open(t, b, c.url+"/", desktop)
-	p.wait(`document.querySelectorAll("#history-table button").length > 0`)
-	evaluate[any](p, `document.querySelector("#history-table td:last-child button").click()`)
-	p.wait(judged)
+	p.showLast()
 	checkClaims(p, r)
 	p.screenshot("limit-1440-light-en")
 	want := fmt.Sprintf("%d orders beyond 3 each, 20 of 20 users served", left.Counts.Duplicates)

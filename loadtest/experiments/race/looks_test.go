@@ -94,9 +94,7 @@ func checkLook(t *testing.T, b *browser.Browser, url string, look browser.Look, 
 	p := open(t, b, url+"/", look)
 	p.wait(`document.querySelectorAll("#history-table button").length > 0`)
 	checkAccessible(p)
-	evaluate[any](p, `document.querySelector("#history-table td:last-child button").click()`)
-	p.wait(`document.querySelectorAll(".light:not(.open)").length === 6`)
-	p.drawn()
+	p.showLast()
 	if chinese := evaluate[bool](p,
 		`document.documentElement.lang === "zh-CN" && document.querySelector("h1").textContent === "并发竞争现场"`); chinese != (look.Language == "zh-CN") {
 		t.Errorf("a browser in %s gets the wrong language", look.Language)

@@ -22,23 +22,8 @@ import (
 
 // Run starts the servers, serves the page until ctx ends, and stops everything.
 func Run(ctx context.Context) error {
-	return With(ctx, func(ctx context.Context, url string) error {
-		fmt.Printf("\nThe race is at %s (Ctrl-C stops it, with all its servers).\n", url)
-		openBrowser(url)
-		<-ctx.Done()
-		fmt.Println("stopping …")
-		return nil
-	})
-}
-
-// With starts the servers and calls use with the address of the page. It stops
-// everything when use has returned. The context of use ends with ctx, and when
-// the page can no longer be served.
-func With(ctx context.Context, use func(ctx context.Context, url string) error) error {
 	fmt.Println("starting MySQL and Redis …")
 	return rig.With(func(s *rig.Stack) error {
-		ctx, stop := context.WithCancel(ctx)
-		defer stop()
 		session, err := newSession(ctx, s, archive(filepath.Join("out", "race")))
 		if err != nil {
 			return err
@@ -47,14 +32,10 @@ func With(ctx context.Context, use func(ctx context.Context, url string) error) 
 		if err != nil {
 			return err
 		}
-		served := make(chan error, 1)
-		go func() {
-			defer stop()
-			served <- session.serve(ctx, listener)
-		}()
-		err = use(ctx, "http://"+listener.Addr().String()+"/")
-		stop()
-		return errors.Join(err, <-served)
+		url := "http://" + listener.Addr().String() + "/"
+		fmt.Printf("\nThe race is at %s (Ctrl-C stops it, with all its servers).\n", url)
+		openBrowser(url)
+		return session.serve(ctx, listener)
 	})
 }
 
@@ -75,7 +56,10 @@ func listen() (l net.Listener, err error) {
 // race has ended.
 func (s *session) serve(ctx context.Context, listener net.Listener) error {
 	server := &http.Server{Handler: s.handler(listener.Addr()), ReadHeaderTimeout: 5 * time.Second}
-	stop := context.AfterFunc(ctx, func() { _ = server.Close() })
+	stop := context.AfterFunc(ctx, func() {
+		fmt.Println("stopping …")
+		_ = server.Close()
+	})
 	defer stop()
 	err := server.Serve(listener)
 	s.running.Wait()
