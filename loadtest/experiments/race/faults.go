@@ -6,24 +6,20 @@ import (
 	"sync"
 	"time"
 
-	"example.com/flashsale/internal/faultproxy"
-	"example.com/flashsale/internal/lab"
 	"example.com/flashsale/loadtest/fault"
 	"example.com/flashsale/loadtest/rig"
 )
 
 // The faults that may strike a side while a claim is in its critical section: its
 // instance is suspended for one and a half times the lease; the lock's Redis is
-// killed, and restarted without its data; the first reply to that instance's next
-// request to the lock's Redis is lost.
+// killed, and restarted without its data.
 const (
 	noFault   = "none"
 	suspended = "suspended"
 	emptied   = "emptied"
-	lostReply = "lost_reply"
 )
 
-var faults = []string{noFault, suspended, emptied, lostReply}
+var faults = []string{noFault, suspended, emptied}
 
 // A Struck is the fault of a side: from when to when, and in which instance the first
 // claim had been in its section.
@@ -39,13 +35,11 @@ type striker struct {
 	redis   *rig.Stack
 	fault   string
 	lease   time.Duration
-	proxies []*faultproxy.Proxy // to Redis, of each instance; only for lostReply
 
 	once     sync.Once
 	ended    sync.WaitGroup
 	instance string
 	from, to time.Time
-	lost     int // replies
 	err      error
 }
 
@@ -62,38 +56,19 @@ func (s *striker) strike(ctx context.Context, instance int) {
 }
 
 func (s *striker) of(instance int) fault.Fault {
-	switch s.fault {
-	case suspended:
-		return fault.Suspend(s.fault, s.lease*3/2, s.service.Instances[instance].Server)
-	case emptied:
+	if s.fault == emptied {
 		return fault.Kill(s.fault, 0, s.redis.Redis.Server)
 	}
-	p := s.proxies[instance]
-	return fault.Fault{Name: s.fault, Lasts: s.lease / 2,
-		Strike: func(context.Context) error { p.Inject(faultproxy.HangReply, "redis_lock:", 1); return nil },
-		Heal:   func() error { s.lost = p.Hits(); p.Heal(); return nil }}
+	return fault.Suspend(s.fault, s.lease*3/2, s.service.Instances[instance].Server)
 }
 
 // wait waits until the fault is healed, and returns it, or nil if none has struck.
 func (s *striker) wait(barrier time.Time) (*Struck, error) {
 	s.ended.Wait()
-	if s.instance == "" || s.err != nil || s.fault == lostReply && s.lost == 0 {
+	if s.instance == "" || s.err != nil {
 		return nil, s.err
 	}
 	return &Struck{s.instance, s.from.Sub(barrier).Microseconds(), s.to.Sub(barrier).Microseconds()}, nil
-}
-
-// proxyRedis starts a proxy to Redis for each instance, and returns the setting that
-// leads each instance through its own.
-func proxyRedis(url string, instances int) (proxies []*faultproxy.Proxy, settings [][]string, err error) {
-	for range instances {
-		p, proxied, err := lab.ProxyRedis(url)
-		if err != nil {
-			return proxies, nil, err
-		}
-		proxies, settings = append(proxies, p), append(settings, []string{"REDIS_URL=" + proxied})
-	}
-	return proxies, settings, nil
 }
 
 // fault requires that a fault can strike, and be seen.

@@ -10,7 +10,7 @@ import (
 
 // A fault strikes while a claim is in its section: another one enters beside a holder
 // that is suspended for longer than its lease, or that Redis has forgotten, and none
-// beside one whose lock a connection keeps, or whose reply was lost.
+// beside one whose lock a connection keeps.
 func TestFaultsStrikeHolders(t *testing.T) {
 	t.Parallel()
 	c := start(t)
@@ -20,7 +20,7 @@ func TestFaultsStrikeHolders(t *testing.T) {
 		overlaps    bool
 	}{
 		{suspendedHolder(), "redis", suspended, true}, {emptiedRedis(), "redis", emptied, true},
-		{suspendedHolder(), "getlock", suspended, false}, {suspendedHolder(), "redis", lostReply, false},
+		{suspendedHolder(), "getlock", suspended, false},
 	} {
 		request := test.preset
 		request.Sides = request.Sides[:1]

@@ -92,13 +92,7 @@ func (v *service) open(ctx context.Context, c Settings, w Workload, admin string
 	if err := v.RemoveGuards(ctx, c.guardsOff()); err != nil {
 		return err
 	}
-	instances := make([][]string, c.Instances)
-	if c.Fault == lostReply {
-		if v.striker.proxies, instances, err = proxyRedis(v.RedisURL, c.Instances); err != nil {
-			return err
-		}
-	}
-	if v.Fleet, err = v.StartFleet("api", lab.StartNginx, instances...); err != nil {
+	if v.Fleet, err = v.StartFleet("api", lab.StartNginx, make([][]string, c.Instances)...); err != nil {
 		v.Fleet = new(rig.Fleet)
 		return err
 	}
@@ -114,9 +108,6 @@ func (v *service) open(ctx context.Context, c Settings, w Workload, admin string
 // stop stops the instances and drops the database.
 func (v *service) stop() error {
 	err := v.Fleet.Stop()
-	for _, p := range v.striker.proxies {
-		err = errors.Join(err, p.Close())
-	}
 	_, dropErr := v.DB.Exec("DROP DATABASE " + v.Name)
 	return errors.Join(err, dropErr, v.Sale.Close())
 }
