@@ -1,6 +1,7 @@
 package demo
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -11,11 +12,14 @@ import (
 	"example.com/flashsale/internal/check"
 )
 
-// The page's table has every experiment, with the figures of the run in docs/runs.
+// The page's table has every experiment, with the figures of the run in docs/runs. Readers of that and of
+// proof.json know the members by name.
 func TestProofPageShowsEveryExperiment(t *testing.T) {
 	t.Parallel()
 	var run Proof
-	if err := json.Unmarshal(file(t, "runs/demo.json"), &run); err != nil || len(run.Runs) != len(Experiments) {
+	decoder := json.NewDecoder(bytes.NewReader(file(t, "runs/demo.json")))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&run); err != nil || len(run.Runs) != len(Experiments) {
 		t.Fatalf("docs/runs/demo.json: %v, %d rows, want %d", err, len(run.Runs), len(Experiments))
 	}
 	_, table, _ := strings.Cut(string(file(t, "proof.md")), "```text\n")
