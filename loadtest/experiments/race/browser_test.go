@@ -206,9 +206,9 @@ func TestOrdersBeyondALimitAreShown(t *testing.T) {
 	c, b := start(t), startBrowser(t)
 	all := presets()
 	request := all[slices.IndexFunc(all, limited)]
-	r, _ := c.race(request)
+	r := c.race(request)
 	for n := 1; n < attempts && showsNothing(r); n++ {
-		r, _ = c.race(request)
+		r = c.race(request)
 	}
 	left, right := r.Sides[0], r.Sides[1]
 	if left.Promises[1].Verdict != verdict.Broke || right.Promises[1].Verdict != verdict.Held {

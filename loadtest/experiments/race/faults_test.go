@@ -25,9 +25,9 @@ func TestFaultsStrikeHolders(t *testing.T) {
 		request := test.preset
 		request.Sides = request.Sides[:1]
 		request.Sides[0].Lock, request.Sides[0].Fault = test.lock, test.fault
-		r, _ := c.race(request)
+		r := c.race(request)
 		for n := 1; test.overlaps && n < attempts && r.Sides[0].Counts.Overlaps == 0; n++ {
-			r, _ = c.race(request) // the holder may have left before it was suspended
+			r = c.race(request) // the holder may have left before it was suspended
 		}
 		side := r.Sides[0]
 		if overlaps := side.Counts.Overlaps > 0; overlaps != test.overlaps {

@@ -74,21 +74,21 @@ func (c *client) post(r any) (status int, body string) {
 	return status, string(reply)
 }
 
-// race runs a race to its end and returns it, with the names of its events.
-func (c *client) race(r Request) (Race, []string) {
+// race runs a race to its end and returns it.
+func (c *client) race(r Request) Race {
 	c.t.Helper()
 	status, body := c.post(r)
 	var started Race
 	if err := json.Unmarshal([]byte(body), &started); err != nil || status != http.StatusCreated {
 		c.t.Fatalf("POST /races: %d %s", status, body)
 	}
-	events := c.listen(started.ID)
+	c.await(started.ID)
 	var ended Race
 	c.get("/races/"+started.ID, &ended)
 	if ended.State != Ended {
 		c.t.Fatalf("race %s: %s", ended.State, ended.Error)
 	}
-	return ended, events
+	return ended
 }
 
 // latest returns the race that was started last.
@@ -117,11 +117,11 @@ func TestOneRaceAtATime(t *testing.T) {
 	if status, body := c.post(request); status != http.StatusConflict || !strings.Contains(body, "race_running") {
 		t.Errorf("second, while the first is running: %d %s", status, body)
 	}
-	c.listen(c.latest().ID)
+	c.await(c.latest().ID)
 	if status, body := c.post(request); status != http.StatusCreated {
 		t.Errorf("third, after the end of the first: %d %s", status, body)
 	}
-	c.listen(c.latest().ID)
+	c.await(c.latest().ID)
 	var all []Race
 	if c.get("/races", &all); len(all) != 2 || all[0].ID == all[1].ID || all[0].Started.Before(all[1].Started) ||
 		all[1].State != Ended || all[1].Sides[0].Counts == nil {
