@@ -46,15 +46,3 @@ func TestTableWhoseWordsDoNotFitHasNoDetails(t *testing.T) {
 		}
 	}
 }
-
-func TestTableAlignsNumbersToTheRight(t *testing.T) {
-	t.Parallel()
-	table := Table{Header: []string{"", "n"}}
-	table.Add("a", 1)
-	table.Add("bc", 1000)
-	var b strings.Builder
-	table.Write(&b, 80)
-	if want := "       n\n--------\na      1\nbc  1000\n"; b.String() != want {
-		t.Errorf("got\n%s, want\n%s", b.String(), want)
-	}
-}

@@ -75,7 +75,7 @@ reply: {accepted: {status: [200]}}
 }
 
 // A shop's reply may name any address, and that is not contacted.
-func TestStepsLeadToNoOtherAddress(t *testing.T) {
+func TestRepliesLeadToNoOtherAddress(t *testing.T) {
 	t.Parallel()
 	elsewhere := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
 		t.Error("another address was contacted")
@@ -93,6 +93,9 @@ reply: {accepted: {status: [200]}}
 `)
 	_, err := s.Sessions(t.Context(), []User{{ID: "1"}}, 1, "")
 	if err == nil || !strings.Contains(err.Error(), "step 2 of user 1: {{next}} is not an address of the shop") {
+		t.Error(err)
+	}
+	if _, err := s.call(t.Context(), Request{URL: "/"}, nil); err == nil || !strings.Contains(err.Error(), "status 302") {
 		t.Error(err)
 	}
 }

@@ -119,23 +119,6 @@ func TestRequestHasItsValues(t *testing.T) {
 	}
 }
 
-// An address that the file does not name is not contacted.
-func TestRedirectsAreNotFollowed(t *testing.T) {
-	t.Parallel()
-	elsewhere := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
-		t.Error("a redirect was followed")
-	}))
-	t.Cleanup(elsewhere.Close)
-	redirect := httptest.NewServer(http.RedirectHandler(elsewhere.URL, http.StatusTemporaryRedirect))
-	t.Cleanup(redirect.Close)
-	s := parse(t, strings.Replace(minimal, "http://127.0.0.1:1/base/", redirect.URL, 1)+`
-users: {login: {url: /login, token: {pointer: /token}}}
-`)
-	if _, err := s.Tokens(t.Context(), 1); err == nil || !strings.Contains(err.Error(), "status 307") {
-		t.Errorf("%v", err)
-	}
-}
-
 func TestUsersLogIn(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
