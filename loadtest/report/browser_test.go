@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/lab"
 	"example.com/flashsale/internal/lab/browser"
 	"example.com/flashsale/internal/lab/browser/axe"
@@ -53,20 +54,11 @@ func everyPart() Report {
 // a request, in both schemes and on a telephone. Its numbers are those of the
 // data. The screenshots stay in out/report.
 func TestReportOpensInABrowser(t *testing.T) {
-	labtest.NeedServers(t)
+	b := browser.Start(t)
 	root, err := filepath.Abs(filepath.Join("..", ".."))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	t.Chdir(root)
-	if err := Write("report", everyPart()); err != nil {
-		t.Fatal(err)
-	}
-	b, err := browser.Start(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(b.Stop)
+	check.NoError(t, Write("report", everyPart()))
 	for _, look := range []browser.Look{
 		{Width: 1280, Height: 900}, {Width: 1280, Height: 900, Dark: true},
 		{Width: 390, Height: 844}, {Width: 390, Height: 844, Dark: true},
@@ -78,65 +70,28 @@ func TestReportOpensInABrowser(t *testing.T) {
 
 func checkReport(t *testing.T, b *browser.Browser, root, name string, look browser.Look) {
 	t.Helper()
-	file := filepath.Join(root, "out", "report", "report.html")
-	p, err := b.Open("file://"+file, look, "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(p.Close)
-	if title := run[string](t, p, `document.title`); title != everyPart().Title {
+	p := b.Open(t, "file://"+filepath.Join(root, "out", "report", "report.html"), look)
+	if title := browser.Evaluate[string](p, `document.title`); title != everyPart().Title {
 		t.Errorf("the title is %q", title)
 	}
-	checkAccessible(t, p, "closed")
-	run[any](t, p, `document.querySelectorAll("details").forEach(d => d.open = true)`)
-	checkAccessible(t, p, "with the numbers")
-	checkTables(t, p)
-	if size := run[float64](t, p, `Math.min(...[...document.querySelectorAll("body *")].filter(e => e.textContent.trim()).map(
-		e => parseFloat(getComputedStyle(e).fontSize) * (e.ownerSVGElement?.getScreenCTM().a ?? 1)))`); size < 11 {
-		t.Errorf("the smallest text is %.1f px high", size)
-	}
-	if width := run[int64](t, p, `document.documentElement.scrollWidth`); width > look.Width {
-		t.Errorf("the page is %d px wide on a screen of %d", width, look.Width)
-	}
-	if scrolled := run[[]string](t, p, `[...document.querySelectorAll(".scroll")].filter(
+	axe.Require(p, look)
+	browser.Evaluate[any](p, `document.querySelectorAll("details").forEach(d => d.open = true)`)
+	axe.Require(p, look)
+	checkTables(p)
+	if scrolled := browser.Evaluate[[]string](p, `[...document.querySelectorAll(".scroll")].filter(
 		e => e.scrollWidth > e.clientWidth).map(e => e.textContent)`); len(scrolled) > 0 {
 		t.Errorf("one has to scroll sideways for %q", scrolled)
 	}
-	if err := p.Screenshot(filepath.Join("out", "report", name+".png")); err != nil {
-		t.Error(err)
-	}
-	for _, problem := range p.Problems() {
-		t.Error(problem)
-	}
-	if requests := run[[]string](t, p,
+	p.Screenshot(filepath.Join("out", "report", name+".png"))
+	if requests := browser.Evaluate[[]string](p,
 		`performance.getEntriesByType("resource").map(e => e.name)`); len(requests) > 0 {
 		t.Errorf("the page requests %q", requests)
 	}
 }
 
-func run[T any](t *testing.T, p *browser.Page, expression string) T {
-	t.Helper()
-	value, err := browser.Evaluate[T](p, expression)
-	if err != nil {
-		t.Fatalf("%s: %v", expression, err)
-	}
-	return value
-}
-
-func checkAccessible(t *testing.T, p *browser.Page, state string) {
-	t.Helper()
-	violations, err := axe.Check(p)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, v := range violations {
-		t.Errorf("%s: %s", state, v)
-	}
-}
-
 // checkTables compares the tables of the page with the data.
-func checkTables(t *testing.T, p *browser.Page) {
-	t.Helper()
+func checkTables(p *browser.Page) {
+	p.Helper()
 	var want [][][]string
 	for _, s := range everyPart().Sections {
 		if len(s.Table.Rows) > 0 {
@@ -147,9 +102,9 @@ func checkTables(t *testing.T, p *browser.Page) {
 			want = append(want, append([][]string{numbers.Header}, numbers.Rows...))
 		}
 	}
-	got := run[[][][]string](t, p,
+	got := browser.Evaluate[[][][]string](p,
 		`[...document.querySelectorAll("table")].map(t => [...t.rows].map(r => [...r.cells].map(c => c.textContent)))`)
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("tables, -data +page:\n%s", diff)
+		p.Errorf("tables, -data +page:\n%s", diff)
 	}
 }

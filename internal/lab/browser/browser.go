@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"testing"
 	"time"
 
 	"github.com/chromedp/cdproto/browser"
@@ -18,32 +19,29 @@ import (
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
+
+	"example.com/flashsale/internal/check"
+	"example.com/flashsale/internal/lab/labtest"
 )
 
 // A Browser is a Chromium process with a profile of its own.
-type Browser struct {
-	ctx  context.Context
-	stop context.CancelFunc
-}
+type Browser struct{ ctx context.Context }
 
-// Start starts a Browser. It ends with ctx, with Stop, and with this process.
-func Start(ctx context.Context) (*Browser, error) {
+// Start starts a Browser, which ends with tb, and with this process.
+func Start(tb testing.TB) *Browser {
+	tb.Helper()
+	labtest.NeedServers(tb)
 	options := append(chromedp.DefaultExecAllocatorOptions[:],
 		chromedp.Flag("headless", "new"), chromedp.NoSandbox, chromedp.DisableGPU,
 		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true))
-	allocator, stop := chromedp.NewExecAllocator(ctx, options...)
+	allocator, stop := chromedp.NewExecAllocator(context.Background(), options...)
+	tb.Cleanup(stop)
 	b, _ := chromedp.NewContext(allocator) // stop ends it
 	if err := chromedp.Do(b); err != nil {
-		stop()
-		return nil, fmt.Errorf("browser: start Chromium (deploy/install.sh tests installs it): %w", err)
+		tb.Fatalf("start Chromium (deploy/install.sh tests installs it): %v", err)
 	}
-	return &Browser{b, stop}, nil
-}
-
-// Stop ends the process and removes its profile.
-func (b *Browser) Stop() {
-	_ = chromedp.Cancel(b.ctx) // waits for the process
-	b.stop()
+	tb.Cleanup(func() { _ = chromedp.Cancel(b) }) // waits for the process
+	return &Browser{b}
 }
 
 // A Look is what a page is told of the user and the screen.
@@ -59,52 +57,48 @@ type Look struct {
 // that never comes would wait forever.
 const lifetime = 5 * time.Minute
 
-// A Page is a tab. Context runs chromedp's actions on it.
+// A Page is a tab of a test, which it fails. Chromedp's actions run on Tab. Files that the page offers
+// are saved in Downloads.
 type Page struct {
-	Context context.Context
-	Close   context.CancelFunc
-	origin  *url.URL
+	testing.TB
+	Tab       context.Context
+	Downloads string
+	origin    *url.URL
 
 	mu       sync.Mutex
 	problems []string
 }
 
-// Open opens a URL in a tab that shares nothing with other tabs. Files that the
-// page offers are saved in downloads.
-func (b *Browser) Open(address string, look Look, downloads string) (*Page, error) {
+// Open opens a URL in a tab that shares nothing with other tabs. It is closed at the end of tb,
+// which fails if the page has had a problem.
+func (b *Browser) Open(tb testing.TB, address string, look Look) *Page {
+	tb.Helper()
 	origin, err := url.Parse(address)
-	if err != nil {
-		return nil, fmt.Errorf("browser: %w", err)
-	}
-	p := &Page{origin: origin}
+	check.NoError(tb, err)
+	p := &Page{TB: tb, Downloads: tb.TempDir(), origin: origin}
 	ctx, cancel := context.WithTimeout(b.ctx, lifetime)
-	p.Context, _ = chromedp.NewContext(ctx, chromedp.WithNewBrowserContext(), chromedp.WithListener(p.record))
-	p.Close = cancel
-	if err := p.open(address, look, downloads); err != nil {
-		p.Close()
-		return nil, fmt.Errorf("browser: open %s: %w", address, err)
-	}
-	return p, nil
+	tb.Cleanup(func() {
+		cancel()
+		for _, problem := range p.problems {
+			tb.Errorf("%s: %s", address, problem)
+		}
+	})
+	p.Tab, _ = chromedp.NewContext(ctx, chromedp.WithNewBrowserContext(), chromedp.WithListener(p.record))
+	check.NoError(tb, errors.Join(p.enable(), p.setLook(look), chromedp.Do(p.Tab, chromedp.Navigate(address))))
+	return p
 }
 
-func (p *Page) open(address string, look Look, downloads string) error {
-	return errors.Join(
-		p.enable(downloads),
-		p.setLook(look),
-		chromedp.Do(p.Context, chromedp.Navigate(address)))
-}
-
-func (p *Page) enable(downloads string) error {
-	if err := chromedp.Do(p.Context); err != nil {
+func (p *Page) enable() error {
+	if err := chromedp.Do(p.Tab); err != nil {
 		return err
 	}
-	_, err := chromedp.Call(p.Context, network.Enable, network.EnableParams{})
-	if err != nil || downloads == "" {
+	_, err := chromedp.Call(p.Tab, network.Enable, network.EnableParams{})
+	if err != nil {
 		return err
 	}
-	_, err = chromedp.CallBrowser(p.Context, browser.SetDownloadBehavior, browser.SetDownloadBehaviorParams{
-		Behavior: browser.SetDownloadBehaviorBehaviorAllow, DownloadPath: downloads,
-		BrowserContextID: chromedp.FromContext(p.Context).BrowserContextID,
+	_, err = chromedp.CallBrowser(p.Tab, browser.SetDownloadBehavior, browser.SetDownloadBehaviorParams{
+		Behavior: browser.SetDownloadBehaviorBehaviorAllow, DownloadPath: p.Downloads,
+		BrowserContextID: chromedp.FromContext(p.Tab).BrowserContextID,
 	})
 	return err
 }
@@ -127,15 +121,15 @@ func (p *Page) setLook(look Look) error {
 	if look.Width < 600 {
 		options = append(options, chromedp.EmulateMobile, chromedp.EmulateTouch)
 	}
-	_, mediaErr := chromedp.Call(p.Context, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+	_, mediaErr := chromedp.Call(p.Tab, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
 		Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme},
 			{Name: "prefers-reduced-motion", Value: motion}},
 	})
-	_, languageErr := chromedp.Call(p.Context, emulation.SetUserAgentOverride, emulation.SetUserAgentOverrideParams{
+	_, languageErr := chromedp.Call(p.Tab, emulation.SetUserAgentOverride, emulation.SetUserAgentOverrideParams{
 		UserAgent: "Mozilla/5.0 Chromium", AcceptLanguage: language,
 	})
 	return errors.Join(mediaErr, languageErr,
-		chromedp.Do(p.Context, chromedp.EmulateViewport(look.Width, look.Height, options...)))
+		chromedp.Do(p.Tab, chromedp.EmulateViewport(look.Width, look.Height, options...)))
 }
 
 // record records errors of the console, exceptions, refusals by the page's
@@ -167,23 +161,35 @@ func (p *Page) add(problem string) {
 	p.problems = append(p.problems, problem)
 }
 
-// Problems returns what was recorded so far.
-func (p *Page) Problems() []string {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.problems
+// Evaluate returns the value of a JavaScript expression. It waits for a promise.
+func Evaluate[T any](p *Page, expression string) T {
+	p.Helper()
+	value, err := chromedp.Run(p.Tab, chromedp.Evaluate[T](expression, chromedp.EvalAwaitPromise))
+	if err != nil {
+		p.Fatalf("%s: %v", expression, err)
+	}
+	return value
 }
 
-// Evaluate returns the value of a JavaScript expression. It waits for a promise.
-func Evaluate[T any](p *Page, expression string) (T, error) {
-	return chromedp.Run(p.Context, chromedp.Evaluate[T](expression, chromedp.EvalAwaitPromise))
+// Do runs actions on the page.
+func (p *Page) Do(actions ...chromedp.Action[chromedp.Void]) {
+	p.Helper()
+	check.NoError(p, chromedp.Do(p.Tab, actions...))
+}
+
+// Wait waits until an expression is true.
+func (p *Page) Wait(expression string) {
+	p.Helper()
+	_, err := chromedp.Run(p.Tab, chromedp.Poll[bool](expression, chromedp.WithPollingTimeout(2*time.Minute)))
+	if err != nil {
+		p.Fatalf("wait for %s: %v; the page says %.500q", expression, err, Evaluate[string](p, "document.body.innerText"))
+	}
 }
 
 // Screenshot writes the whole page to a PNG file.
-func (p *Page) Screenshot(file string) error {
-	png, err := chromedp.Run(p.Context, chromedp.FullScreenshot(100))
-	if err != nil {
-		return fmt.Errorf("browser: take %s: %w", file, err)
-	}
-	return errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, png, 0o644))
+func (p *Page) Screenshot(file string) {
+	p.Helper()
+	png, err := chromedp.Run(p.Tab, chromedp.FullScreenshot(100))
+	check.NoError(p, err)
+	check.NoError(p, errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, png, 0o644)))
 }

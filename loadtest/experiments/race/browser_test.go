@@ -6,13 +6,10 @@ import (
 	"regexp"
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/chromedp/chromedp"
 
-	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/lab/browser"
-	"example.com/flashsale/internal/lab/labtest"
 	"example.com/flashsale/loadtest/verdict"
 )
 
@@ -21,45 +18,17 @@ import (
 
 var desktop = browser.Look{Width: 1440, Height: 1000}
 
-// A tab is a page in the browser, with the checks of a test.
-type tab struct {
-	*testing.T
-	page      *browser.Page
-	downloads string
-}
+// A tab is the race's page in the browser.
+type tab struct{ *browser.Page }
 
-func startBrowser(t *testing.T) *browser.Browser {
+func open(t testing.TB, b *browser.Browser, url string, look browser.Look) *tab {
 	t.Helper()
-	labtest.NeedServers(t)
-	b, err := browser.Start(t.Context())
-	check.NoError(t, err)
-	t.Cleanup(b.Stop)
-	return b
-}
-
-// open opens a URL. At the end of the test the page must not have had problems.
-func open(t *testing.T, b *browser.Browser, url string, look browser.Look) *tab {
-	t.Helper()
-	p := &tab{T: t, downloads: t.TempDir()}
-	var err error
-	p.page, err = b.Open(url, look, p.downloads)
-	check.NoError(t, err)
-	t.Cleanup(p.page.Close)
-	t.Cleanup(func() {
-		for _, problem := range p.page.Problems() {
-			t.Errorf("%s: %s", url, problem)
-		}
-	})
-	return p
+	return &tab{b.Open(t, url, look)}
 }
 
 func evaluate[T any](p *tab, expression string) T {
 	p.Helper()
-	value, err := browser.Evaluate[T](p.page, expression)
-	if err != nil {
-		p.Fatalf("%s: %v", expression, err)
-	}
-	return value
+	return browser.Evaluate[T](p.Page, expression)
 }
 
 // texts returns those of all elements that match a selector.
@@ -68,34 +37,19 @@ func (p *tab) texts(selector string) []string {
 	return evaluate[[]string](p, fmt.Sprintf("[...document.querySelectorAll(%q)].map(e => e.textContent)", selector))
 }
 
-func (p *tab) do(actions ...chromedp.Action[chromedp.Void]) {
-	p.Helper()
-	check.NoError(p, chromedp.Do(p.page.Context, actions...))
-}
-
-// wait waits until an expression is true.
-func (p *tab) wait(expression string) {
-	p.Helper()
-	if _, err := chromedp.Run(p.page.Context,
-		chromedp.Poll[bool](expression, chromedp.WithPollingTimeout(2*time.Minute))); err != nil {
-		p.Fatalf("wait for %s: %v; the page says %q", expression, err,
-			evaluate[string](p, `document.querySelector("#phase").textContent`))
-	}
-}
-
 // showLast shows the session's last race.
 func (p *tab) showLast() {
 	p.Helper()
-	p.wait(`document.querySelectorAll("#history-table button").length > 0`)
+	p.Wait(`document.querySelectorAll("#history-table button").length > 0`)
 	evaluate[any](p, `document.querySelector("#history-table td:last-child button").click()`)
-	p.wait(judged)
+	p.Wait(judged)
 	p.drawn()
 }
 
 // press clicks a button.
 func (p *tab) press(selector string) {
 	p.Helper()
-	p.do(chromedp.Click(chromedp.CSS(selector), chromedp.NodeVisible))
+	p.Do(chromedp.Click(chromedp.CSS(selector), chromedp.NodeVisible))
 }
 
 // drawn waits until the pictures have been drawn again.
@@ -107,9 +61,7 @@ func (p *tab) drawn() {
 func (p *tab) screenshot(name string) {
 	p.Helper()
 	p.drawn()
-	if err := p.page.Screenshot(filepath.Join("out", "race", name+".png")); err != nil {
-		p.Error(err)
-	}
+	p.Screenshot(filepath.Join("out", "race", name+".png"))
 }
 
 // A scene is what the page says that it has drawn.
@@ -150,21 +102,21 @@ const judged = `document.querySelectorAll(".light:not(.open)").length === 6 && !
 // it again by itself: slowly, with the figures of the moment that it shows.
 func TestFirstPressOfStartShowsTheRace(t *testing.T) {
 	t.Parallel()
-	c, b := start(t), startBrowser(t)
+	c, b := start(t), browser.Start(t)
 	moving := desktop
 	moving.Motion = true
 	p := open(t, b, c.url+"/", moving)
-	p.wait(`document.querySelector("#preset").options.length > 1`)
+	p.Wait(`document.querySelector("#preset").options.length > 1`)
 	p.screenshot("start-1440-light-en")
 	p.press("#start")
-	p.wait(`scene.viewport.cursor > scene.viewport.end / 4 && (document.querySelector("#play").click(), true)`) // stops it
+	p.Wait(`scene.viewport.cursor > scene.viewport.end / 4 && (document.querySelector("#play").click(), true)`) // stops it
 	var r Race
 	c.get("/races/"+c.latest().ID, &r)
 	checkOpening(t, r)
 	checkFigures(p, r)
 	p.screenshot("playing-1440-light-en")
 	p.press("#play")
-	p.wait(`scene.viewport.cursor === null && ` + judged)
+	p.Wait(`scene.viewport.cursor === null && ` + judged)
 	checkIncident(p, r)
 	checkLights(p, r)
 	checkNumbers(p, r)
@@ -203,7 +155,7 @@ func checkOpening(t *testing.T, r Race) {
 // The picture of a limit shows the orders beyond it, and the count that let one through.
 func TestOrdersBeyondALimitAreShown(t *testing.T) {
 	t.Parallel()
-	c, b := start(t), startBrowser(t)
+	c, b := start(t), browser.Start(t)
 	all := presets()
 	request := all[slices.IndexFunc(all, limited)]
 	r := c.race(request)

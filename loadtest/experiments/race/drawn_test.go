@@ -143,10 +143,10 @@ func checkOverlaps(p *tab, r Race) {
 // checkZoom zooms with keys, with the wheel and by dragging.
 func checkZoom(p *tab) {
 	p.Helper()
-	p.do(chromedp.Focus(chromedp.CSS(".timeline canvas")))
+	p.Do(chromedp.Focus(chromedp.CSS(".timeline canvas")))
 	spans := []float64{p.scene().Viewport.To}
 	for _, zoom := range []func(){
-		func() { p.do(chromedp.KeyEvent("+")) },
+		func() { p.Do(chromedp.KeyEvent("+")) },
 		func() { wheel(p, -300) },
 		func() { drag(p, 0.25, 0.75) },
 	} {
@@ -158,11 +158,11 @@ func checkZoom(p *tab) {
 		spans = append(spans, v.To-v.From)
 	}
 	before := p.scene().Viewport
-	p.do(chromedp.KeyEvent(kb.ArrowRight))
+	p.Do(chromedp.KeyEvent(kb.ArrowRight))
 	if after := p.scene().Viewport; after.From <= before.From {
 		p.Errorf("the right arrow moves the viewport from %.0f to %.0f", before.From, after.From)
 	}
-	p.do(chromedp.KeyEvent("0"))
+	p.Do(chromedp.KeyEvent("0"))
 	if v := p.scene().Viewport; v.From != 0 || v.To != v.End {
 		p.Errorf("0 shows %+v", v)
 	}
@@ -180,7 +180,7 @@ func middle(p *tab, part float64) (x, y float64) {
 func wheel(p *tab, delta float64) {
 	p.Helper()
 	x, y := middle(p, 0.5)
-	p.do(chromedp.MouseEvent(chromedp.MouseWheel, x, y, func(e *input.DispatchMouseEventParams) {
+	p.Do(chromedp.MouseEvent(chromedp.MouseWheel, x, y, func(e *input.DispatchMouseEventParams) {
 		e.DeltaX, e.DeltaY = 1, delta // zero would be omitted
 	}))
 }
@@ -189,7 +189,7 @@ func drag(p *tab, from, to float64) {
 	p.Helper()
 	x, y := middle(p, from)
 	end, _ := middle(p, to)
-	p.do(chromedp.DragAndDropXY(x, y, end, y))
+	p.Do(chromedp.DragAndDropXY(x, y, end, y))
 }
 
 // checkStory points at a critical section that overlaps others, and steps to a
@@ -200,13 +200,13 @@ func checkStory(p *tab, r Race) {
 	canvas := `document.querySelectorAll(".sections canvas")[1]`
 	box := evaluate[[]float64](p, canvas+`.scrollIntoView({block: "center"}), (b => [b.left, b.top])(`+canvas+
 		`.getBoundingClientRect())`)
-	p.do(chromedp.MouseEvent(chromedp.MouseMoved, box[0]+(drawn.Left+drawn.Right)/2, box[1]+drawn.Y))
+	p.Do(chromedp.MouseEvent(chromedp.MouseMoved, box[0]+(drawn.Left+drawn.Right)/2, box[1]+drawn.Y))
 	p.drawn()
 	if tip := evaluate[string](p, `document.querySelectorAll(".sections .tip")[1].textContent`); !strings.Contains(tip,
 		"in the critical section, alone") {
 		p.Errorf("the story of a section on the right is %q", tip)
 	}
-	p.do(chromedp.Focus(chromedp.CSS(".claims canvas")), chromedp.KeyEvent(kb.ArrowDown))
+	p.Do(chromedp.Focus(chromedp.CSS(".claims canvas")), chromedp.KeyEvent(kb.ArrowDown))
 	story := evaluate[string](p, `document.querySelector(".side .story").textContent`)
 	i := slices.IndexFunc(r.Sides[0].Claims, func(c Claim) bool {
 		return strings.HasPrefix(story, fmt.Sprintf("Claim %d of user %s, instance %s.", c.N, c.User, c.Instance))
@@ -243,7 +243,7 @@ func checkPlayback(p *tab, r Race) {
 		p.Errorf("after %.0f µs %d claims are drawn in flight, want %d", now, drawn, inFlight)
 	}
 	p.press("#play")
-	p.wait(`document.querySelector("#scrub").value > 110`)
+	p.Wait(`document.querySelector("#scrub").value > 110`)
 	p.press("#play")
 	evaluate[any](p,
 		`(s => { s.value = 1000; s.dispatchEvent(new Event("input")) })(document.querySelector("#scrub"))`)

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"example.com/flashsale/internal/check"
+	"example.com/flashsale/internal/lab/browser"
 	"example.com/flashsale/loadtest/experiments/race/page"
 )
 
@@ -18,7 +19,7 @@ import (
 // machine is: claims that share a row of pixels are one line.
 func TestTenThousandClaimsStayFluid(t *testing.T) {
 	t.Parallel()
-	b := startBrowser(t)
+	b := browser.Start(t)
 	text, err := json.Marshal(largeRace())
 	check.NoError(t, err)
 	document, err := page.Whole()
@@ -27,7 +28,7 @@ func TestTenThousandClaimsStayFluid(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "race.html")
 	check.NoError(t, os.WriteFile(file, []byte(document), 0o600))
 	p := open(t, b, "file://"+file, desktop)
-	p.wait(`scene.sides[1].claims.length === 10000`)
+	p.Wait(`scene.sides[1].claims.length === 10000`)
 	if lines := evaluate[float64](p, moveAround); lines > 4000 {
 		t.Errorf("a drawing of both timelines takes %.0f rectangles, want 4000 at most", lines)
 	}

@@ -71,14 +71,14 @@ func checkIncident(p *tab, r Race) {
 func checkReload(p *tab, url string) {
 	p.Helper()
 	before, address := p.scene().Sides, evaluate[string](p, `location.href`)
-	p.do(chromedp.Navigate("about:blank"), chromedp.Navigate(address))
-	p.wait(judged)
+	p.Do(chromedp.Navigate("about:blank"), chromedp.Navigate(address))
+	p.Wait(judged)
 	check.Eventually(p, "the page shows the same race after a reload",
 		func() bool { return sameJSON(before, p.scene().Sides) })
-	p.do(chromedp.Navigate("about:blank"), chromedp.Navigate(url+"/"))
-	p.wait(`document.querySelectorAll("#history-table button").length > 0`)
+	p.Do(chromedp.Navigate("about:blank"), chromedp.Navigate(url+"/"))
+	p.Wait(`document.querySelectorAll("#history-table button").length > 0`)
 	evaluate[any](p, `document.querySelector("#history-table .places button").click()`) // nothing is shown before
-	p.wait(judged)
+	p.Wait(judged)
 	evaluate[any](p, `document.querySelectorAll("#history-table .places button")[1].click()`) // side A in place B, too
-	p.wait(`[...document.querySelectorAll(".side .name")].every(e => e.textContent === "no lock")`)
+	p.Wait(`[...document.querySelectorAll(".side .name")].every(e => e.textContent === "no lock")`)
 }

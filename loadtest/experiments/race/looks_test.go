@@ -11,7 +11,6 @@ import (
 
 	"github.com/chromedp/chromedp"
 
-	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/lab/browser"
 	"example.com/flashsale/internal/lab/browser/axe"
 )
@@ -27,9 +26,9 @@ func checkSavedRace(p *tab, b *browser.Browser, r Race) {
 		p.Errorf("the saved race differs: %v", err)
 	}
 	before := p.scene().Sides
-	p.do(chromedp.Navigate(evaluate[string](p, `location.href`)),
+	p.Do(chromedp.Navigate(evaluate[string](p, `location.href`)),
 		chromedp.SetUploadFiles(chromedp.CSS("#file"), []string{file}))
-	p.wait(`document.querySelector("#phase").textContent.includes("race.json")`)
+	p.Wait(`document.querySelector("#phase").textContent.includes("race.json")`)
 	if pressed := evaluate[int](p, `document.querySelectorAll("#history-table [aria-pressed=true]").length`); pressed > 0 {
 		p.Errorf("a race from a file is taken for %d of the page's own", pressed)
 	}
@@ -37,8 +36,8 @@ func checkSavedRace(p *tab, b *browser.Browser, r Race) {
 		p.Error("the page shows the loaded JSON in another way than the race")
 	}
 	p.press("#save-html")
-	disk := open(p.T, b, "file://"+p.downloaded("race.html"), desktop)
-	disk.wait(`document.querySelectorAll(".light:not(.open)").length === 6`)
+	disk := open(p.TB, b, "file://"+p.downloaded("race.html"), desktop)
+	disk.Wait(`document.querySelectorAll(".light:not(.open)").length === 6`)
 	checkLights(disk, r)
 	checkNumbers(disk, r)
 	if !sameJSON(before, disk.scene().Sides) {
@@ -56,8 +55,8 @@ func checkSavedRace(p *tab, b *browser.Browser, r Race) {
 // downloaded waits for a file that the page has saved.
 func (p *tab) downloaded(name string) string {
 	p.Helper()
-	file := filepath.Join(p.downloads, name)
-	for ctx := p.page.Context; ctx.Err() == nil; p.drawn() {
+	file := filepath.Join(p.Downloads, name)
+	for ctx := p.Tab; ctx.Err() == nil; p.drawn() {
 		if info, err := os.Stat(file); err == nil && info.Size() > 0 { // the browser reserves the name at first
 			return file
 		}
@@ -92,34 +91,14 @@ func checkLooks(t *testing.T, b *browser.Browser, url string) {
 func checkLook(t *testing.T, b *browser.Browser, url string, look browser.Look, name string) {
 	t.Helper()
 	p := open(t, b, url+"/", look)
-	p.wait(`document.querySelectorAll("#history-table button").length > 0`)
-	checkAccessible(p)
+	p.Wait(`document.querySelectorAll("#history-table button").length > 0`)
+	axe.Require(p.Page, look)
 	p.showLast()
 	if chinese := evaluate[bool](p,
 		`document.documentElement.lang === "zh-CN" && document.querySelector("h1").textContent === "并发竞争现场"`); chinese != (look.Language == "zh-CN") {
 		t.Errorf("a browser in %s gets the wrong language", look.Language)
 	}
-	if width := evaluate[int64](p, `document.documentElement.scrollWidth`); width > look.Width {
-		t.Errorf("the page is %d px wide on a screen of %d", width, look.Width)
-	}
-	if small := evaluate[[]string](p, smallTexts); len(small) > 0 {
-		t.Errorf("texts of less than 11 px: %q", small)
-	}
 	evaluate[any](p, `document.querySelector("#unfold").click(), document.querySelector("details").open = true`)
-	checkAccessible(p)
+	axe.Require(p.Page, look)
 	p.screenshot(name)
-}
-
-// smallTexts lists the texts that are smaller than 11 pixels.
-const smallTexts = `[...document.querySelectorAll("body *")].filter(e => e.checkVisibility() &&
-	[...e.childNodes].some(n => n.nodeType === 3 && n.textContent.trim()) && parseFloat(getComputedStyle(e).fontSize) < 11).
-	map(e => e.textContent)`
-
-func checkAccessible(p *tab) {
-	p.Helper()
-	violations, err := axe.Check(p.page)
-	check.NoError(p, err)
-	for _, v := range violations {
-		p.Error(v)
-	}
 }

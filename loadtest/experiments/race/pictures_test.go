@@ -44,7 +44,7 @@ func photograph(t *testing.T, b *browser.Browser, url, scheme string) image.Imag
 	p := open(t, b, url+"/", browser.Look{Width: 1040, Height: 1200, Scale: 1.4, Dark: scheme == "dark"})
 	p.showLast()
 	clip := evaluate[page.Viewport](p, crop)
-	shot, err := chromedp.Call(p.page.Context, page.CaptureScreenshot,
+	shot, err := chromedp.Call(p.Tab, page.CaptureScreenshot,
 		page.CaptureScreenshotParams{Clip: &clip, CaptureBeyondViewport: new(true)})
 	check.NoError(t, err)
 	if *write {

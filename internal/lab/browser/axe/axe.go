@@ -12,8 +12,8 @@ import (
 //go:embed axe.min.js
 var script string
 
-// A Violation is a rule that elements of a page break.
-type Violation struct {
+// A violation is a rule that elements of a page break.
+type violation struct {
 	ID    string `json:"id"`
 	Help  string `json:"help"`
 	Nodes []struct {
@@ -22,7 +22,7 @@ type Violation struct {
 	} `json:"nodes"`
 }
 
-func (v Violation) String() string {
+func (v violation) String() string {
 	text := v.ID + ": " + v.Help
 	for _, n := range v.Nodes {
 		text += fmt.Sprintf("\n  %.200s\n  %s", n.HTML, n.Summary)
@@ -30,16 +30,24 @@ func (v Violation) String() string {
 	return text
 }
 
-// Check returns the rules of WCAG 2.2 AA and axe's best practices that the page
-// breaks as it is now.
-func Check(p *browser.Page) ([]Violation, error) {
-	if _, err := browser.Evaluate[any](p, script+"; null"); err != nil {
-		return nil, fmt.Errorf("axe: load: %w", err)
+// smallTexts lists the texts of a page that are less than 11 pixels high.
+const smallTexts = `[...document.querySelectorAll("body *")].filter(e => e.checkVisibility() &&
+	[...e.childNodes].some(n => n.nodeType === 3 && n.textContent.trim()) &&
+	parseFloat(getComputedStyle(e).fontSize) * (e.ownerSVGElement?.getScreenCTM().a ?? 1) < 11).map(e => e.textContent)`
+
+// Require fails the test of p for each rule of WCAG 2.2 AA and of axe's best practices that the page breaks as
+// it is now, for small texts, and if the page is wider than the look.
+func Require(p *browser.Page, look browser.Look) {
+	p.Helper()
+	browser.Evaluate[any](p, script+"; null")
+	for _, v := range browser.Evaluate[[]violation](p,
+		`axe.run({resultTypes: ["violations"]}).then(r => r.violations)`) {
+		p.Error(v)
 	}
-	violations, err := browser.Evaluate[[]Violation](p,
-		`axe.run({resultTypes: ["violations"]}).then(r => r.violations)`)
-	if err != nil {
-		return nil, fmt.Errorf("axe: run: %w", err)
+	if small := browser.Evaluate[[]string](p, smallTexts); len(small) > 0 {
+		p.Errorf("texts of less than 11 px: %q", small)
 	}
-	return violations, nil
+	if width := browser.Evaluate[int64](p, `document.documentElement.scrollWidth`); width > look.Width {
+		p.Errorf("the page is %d px wide on a screen of %d", width, look.Width)
+	}
 }
