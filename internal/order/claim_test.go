@@ -33,7 +33,7 @@ func TestVerdictsFollowTheArticlesSequence(t *testing.T) {
 	s.CouponFrom(4, -time.Hour, time.Hour, 0)
 	placed, err := claims.Claim(t.Context(), 42, 1)
 	check.NoError(t, err)
-	labtest.Eventually(t, "the lock of the order is released",
+	check.Eventually(t, "the lock of the order is released",
 		func() bool { return rdb.Exists(t.Context(), userLock).Val() == 0 })
 	for _, test := range []struct {
 		name   string
@@ -123,7 +123,7 @@ func TestCancelledClaimLeavesNoLock(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Duration(i)*50*time.Microsecond)
 		_, _ = claims.Claim(ctx, 42, id)
 		cancel()
-		labtest.Eventually(t, "the lock is released",
+		check.Eventually(t, "the lock is released",
 			func() bool { return rdb.Exists(t.Context(), userLock).Val() == 0 })
 	}
 	if a := s.Audit(id); a.Orders > 1 || a.Undersold() != 0 {

@@ -10,7 +10,6 @@ import (
 
 	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/coupon"
-	"example.com/flashsale/internal/lab/labtest"
 	"example.com/flashsale/internal/order"
 	"example.com/flashsale/internal/order/commit"
 	"example.com/flashsale/internal/order/ordertest"
@@ -67,7 +66,7 @@ func TestTransactionsAndPrechecksAreObserved(t *testing.T) {
 			t.Errorf("a second order is refused by %v", last)
 		}
 		seen.prechecks = slices.Delete(seen.prechecks, len(seen.prechecks)-1, len(seen.prechecks))
-		labtest.Eventually(t, "the filter refuses a claim", func() bool {
+		check.Eventually(t, "the filter refuses a claim", func() bool {
 			ordertest.MustBeSoldOut(t, c, 1)
 			return seen.last() == order.PrecheckFilter
 		})
@@ -106,7 +105,7 @@ func TestFailedTransactionIsObserved(t *testing.T) {
 		s.Coupon(1, 1)
 		s.Exec(`RENAME TABLE coupon_orders TO elsewhere`)
 		ordertest.WantClaim(t, c, 42, 1, order.ErrUnavailable)
-		labtest.Eventually(t, "the transaction is observed", func() bool { // after the claim has its result
+		check.Eventually(t, "the transaction is observed", func() bool { // after the claim has its result
 			seen.mu.Lock()
 			defer seen.mu.Unlock()
 			return slices.ContainsFunc(seen.ended,

@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/coupon"
-	"example.com/flashsale/internal/lab/labtest"
 	"example.com/flashsale/internal/lock"
 	"example.com/flashsale/internal/order"
 	"example.com/flashsale/internal/order/ordertest"
@@ -93,7 +93,7 @@ func TestReleaseThatHangsDelaysNoOther(t *testing.T) {
 		ordertest.WantClaim(t, claims, 42+user, id, nil)
 	}
 	for _, key := range []string{"redis_lock:userId:43", "redis_lock:userId:44"} {
-		labtest.Eventually(t, "the lock "+key+" is released", func() bool {
+		check.Eventually(t, "the lock "+key+" is released", func() bool {
 			_, err := locker.Locker.TryLock(t.Context(), key, time.Minute)
 			return err == nil
 		})

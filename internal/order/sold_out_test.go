@@ -7,7 +7,6 @@ import (
 
 	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/coupon"
-	"example.com/flashsale/internal/lab/labtest"
 	"example.com/flashsale/internal/lock"
 	"example.com/flashsale/internal/order"
 	"example.com/flashsale/internal/order/commit"
@@ -48,7 +47,7 @@ func TestRestockIsSold(t *testing.T) {
 	ordertest.MustBeSoldOut(t, b, id)
 	s.Restock(id, 1)
 	// the sold-out mark expires with the cache entry, after 50 ms
-	labtest.Eventually(t, "the restock is sold", func() bool {
+	check.Eventually(t, "the restock is sold", func() bool {
 		_, err := b.Claim(t.Context(), 2, id)
 		if err != nil && !errors.Is(err, coupon.ErrSoldOut) {
 			t.Fatalf("after the restock: %v", err)
@@ -57,7 +56,7 @@ func TestRestockIsSold(t *testing.T) {
 	})
 	ordertest.MustBeSoldOut(t, a, id)
 	// also after its cache entry has expired
-	labtest.Eventually(t, "the other instance knows the restock's winner", func() bool {
+	check.Eventually(t, "the other instance knows the restock's winner", func() bool {
 		_, err := a.Claim(t.Context(), 2, id)
 		if !errors.Is(err, coupon.ErrSoldOut) && !errors.Is(err, order.ErrAlreadyClaimed) {
 			t.Fatalf("the restock's winner, at the other instance: %v", err)
@@ -77,7 +76,7 @@ func TestWinnerIsNotToldSoldOut(t *testing.T) {
 			unblock := s.Block(id)
 			a := ordertest.Claim(t.Context(), s.Instance(unlocked, ordertest.WithStrategy(strategy)), user, id)
 			b := ordertest.Claim(t.Context(), s.Instance(unlocked, ordertest.WithStrategy(strategy)), user, id)
-			labtest.Eventually(t, "both claims wait", func() bool { return s.Executing("%coupon%") == 2 })
+			check.Eventually(t, "both claims wait", func() bool { return s.Executing("%coupon%") == 2 })
 			unblock()
 			placed, other := <-a, <-b
 			if placed != nil {

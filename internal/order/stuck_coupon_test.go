@@ -10,8 +10,8 @@ import (
 
 	"example.com/flashsale/internal/admission"
 	"example.com/flashsale/internal/admission/slots"
+	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/coupon"
-	"example.com/flashsale/internal/lab/labtest"
 	"example.com/flashsale/internal/lock"
 	"example.com/flashsale/internal/order"
 	"example.com/flashsale/internal/order/commit"
@@ -43,7 +43,7 @@ func claimForever(s *ordertest.Sale, claims *ordertest.Instance, couponID int64,
 			}
 		})
 	}
-	labtest.Eventually(s.T, "a claim waits for a slot", func() bool { return claims.Slots().Waiting > 0 })
+	check.Eventually(s.T, "a claim waits for a slot", func() bool { return claims.Slots().Waiting > 0 })
 }
 
 // Claims of a coupon whose row is locked take neither all slots nor all
@@ -75,7 +75,7 @@ func TestRefusalNeedsNoSlot(t *testing.T) {
 	ordertest.WantClaim(t, claims, 42, stuck, nil)
 	unblock := s.Block(stuck)
 	first := ordertest.Claim(t.Context(), claims, 43, stuck)
-	labtest.Eventually(t, "a claim has the slot", func() bool { return claims.Slots().Running == 1 })
+	check.Eventually(t, "a claim has the slot", func() bool { return claims.Slots().Running == 1 })
 	claimForever(s, claims, stuck, 1, time.Minute)
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 	defer cancel()
@@ -102,7 +102,7 @@ func TestClaimThatOnlyWaitedForASlotIsOverloaded(t *testing.T) {
 	id := s.Coupon(1, 10)
 	unblock := s.Block(id)
 	first := ordertest.Claim(t.Context(), claims, 1, id)
-	labtest.Eventually(t, "a claim has the slot", func() bool { return claims.Slots().Running == 1 })
+	check.Eventually(t, "a claim has the slot", func() bool { return claims.Slots().Running == 1 })
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
 	_, err := claims.Claim(ctx, 2, id)
@@ -136,12 +136,12 @@ func TestClaimIsCheckedAgainAfterWaitingForASlot(t *testing.T) {
 	id := s.Coupon(1, 1)
 	unblock := s.Block(id)
 	first := ordertest.Claim(t.Context(), claims, 1, id)
-	labtest.Eventually(t, "a claim has the slot", func() bool { return claims.Slots().Running == 1 })
+	check.Eventually(t, "a claim has the slot", func() bool { return claims.Slots().Running == 1 })
 	ctx, cancel := context.WithCancel(t.Context())
 	var waiting []<-chan error
 	for user, ctx := range []context.Context{ctx, t.Context(), t.Context()} {
 		waiting = append(waiting, ordertest.Claim(ctx, claims, int64(user)+2, id))
-		labtest.Eventually(t, "the claim waits", func() bool { return claims.Slots().Waiting == user+1 })
+		check.Eventually(t, "the claim waits", func() bool { return claims.Slots().Waiting == user+1 })
 	}
 	cancel()
 	ordertest.Expect(t, "a claim that is cancelled while it waits", waiting[0], context.Canceled)

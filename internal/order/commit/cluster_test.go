@@ -82,7 +82,7 @@ func (s clusterSale) couponOnAllNodes(id int64) int64 {
 	s.Coupon(id, 1_000_000)
 	for _, node := range s.nodes {
 		store := coupon.NewStore(labtest.Open(s.T, node.DSN(s.database)))
-		labtest.Eventually(s.T, "the node has the coupon", func() bool {
+		check.Eventually(s.T, "the node has the coupon", func() bool {
 			_, err := store.Find(s.T.Context(), id)
 			return err == nil
 		})
@@ -176,7 +176,7 @@ func (s clusterSale) abortBefore(statement string, couponID int64) {
 		}
 		result <- err
 	}()
-	labtest.Eventually(s.T, "the batch pauses", func() bool { return s.Executing("DO SLEEP%") == 1 })
+	check.Eventually(s.T, "the batch pauses", func() bool { return s.Executing("DO SLEEP%") == 1 })
 	o, err := s.Instance(s.on(s.nodes[1]), unlocked, withEvents).Claim(s.T.Context(), 42, couponID)
 	check.NoError(s.T, err)
 	ordertest.Expect(s.T, "the aborted claim", result, order.ErrAlreadyClaimed)

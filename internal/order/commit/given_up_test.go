@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"example.com/flashsale/internal/admission"
-	"example.com/flashsale/internal/lab/labtest"
+	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/order"
 	"example.com/flashsale/internal/order/commit"
 	"example.com/flashsale/internal/order/ordertest"
@@ -45,13 +45,13 @@ func TestClaimsThatGiveUpLeaveTheServer(t *testing.T) {
 		for user := range int64(40) {
 			results = append(results, ordertest.Claim(ctx, claims, user+1, id))
 		}
-		labtest.Eventually(t, "claims wait for the row",
+		check.Eventually(t, "claims wait for the row",
 			func() bool { return s.Executing("%UPDATE coupons%") > 0 })
 		cancel()
 		for _, result := range results {
 			ordertest.Expect(t, "cancelled claim", result, order.ErrUnavailable)
 		}
-		labtest.Eventually(t, "no statement waits for the row",
+		check.Eventually(t, "no statement waits for the row",
 			func() bool { return s.Executing("%UPDATE coupons%") == 0 })
 	})
 }
@@ -109,7 +109,7 @@ func TestClaimsThatOnlyWaitedForAConnectionAreOverloaded(t *testing.T) {
 		for user := range int64(40) {
 			results = append(results, ordertest.Claim(d, claims, user+1, id))
 		}
-		labtest.Eventually(t, "all are at the pool", func() bool { return commit.AtPool(claims.Committer) == 40 })
+		check.Eventually(t, "all are at the pool", func() bool { return commit.AtPool(claims.Committer) == 40 })
 		d.pass()
 		overloaded := 0
 		for _, result := range results {

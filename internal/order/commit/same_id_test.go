@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"example.com/flashsale/internal/check"
-	"example.com/flashsale/internal/lab/labtest"
 	"example.com/flashsale/internal/order"
 	"example.com/flashsale/internal/order/commit"
 	"example.com/flashsale/internal/order/ordertest"
@@ -41,7 +40,7 @@ func TestVerdictsOfABatchWithOneIDAreTrue(t *testing.T) {
 			for n := range errs {
 				group.Go(func() { errs[n] = claim(int64(n%users)+2, time.Duration(n%users)*time.Second) })
 			}
-			labtest.Eventually(t, "all are queued", func() bool {
+			check.Eventually(t, "all are queued", func() bool {
 				_, orders := commit.Queued(i.Committer)
 				return orders == len(errs)
 			})

@@ -166,7 +166,7 @@ func sell(t *testing.T, s *ordertest.Sale, strategy commit.Strategy) {
 		l.Sweep(func(err error) { t.Error(err) })
 		defer l.Close()
 	}
-	labtest.Eventually(t, "the holds have expired", func() (done bool) {
+	check.Eventually(t, "the holds have expired", func() (done bool) {
 		s.Get(&done, `SELECT COUNT(*) = 0 FROM coupon_orders WHERE used_at IS NULL AND expires_at <= UTC_TIMESTAMP(3)`)
 		return done
 	})
@@ -199,12 +199,12 @@ func TestWhatCommittedIsPublishedAndNothingElse(t *testing.T) {
 				if n := waiting(s); n == 0 || len(published(t, rdb)) > 0 {
 					t.Errorf("%d events wait", n)
 				}
-				labtest.Eventually(t, "the lag is seen", func() bool {
+				check.Eventually(t, "the lag is seen", func() bool {
 					return relay.Stats().Failures > 0 && relay.Stats().Oldest > 0
 				})
 				cache.Heal()
 			}
-			labtest.Eventually(t, "all is published", func() bool { return waiting(s) == 0 })
+			check.Eventually(t, "all is published", func() bool { return waiting(s) == 0 })
 			told, want := published(t, rdb), happened(t, s)
 			if missing, phantoms := lacking(want, told), lacking(told, want); missing+phantoms > 0 {
 				t.Errorf("%d of %d transitions are missing, %d did not happen", missing, len(want), phantoms)
@@ -268,14 +268,14 @@ func TestOneRelayWorksAtATime(t *testing.T) {
 	if sold := s.Rush(couponID, 300, 1, i); sold != 300 {
 		t.Errorf("%d sold", sold)
 	}
-	labtest.Eventually(t, "both have looked", func() bool {
+	check.Eventually(t, "both have looked", func() bool {
 		return relays[0].Stats().Oldest > 0 && relays[1].Stats().Oldest > 0
 	})
 	if n := waiting(s); n != 300 {
 		t.Errorf("%d events wait while another instance publishes", n)
 	}
 	check.NoError(t, held.Release(t.Context()))
-	labtest.Eventually(t, "all is published", func() bool { return waiting(s) == 0 })
+	check.Eventually(t, "all is published", func() bool { return waiting(s) == 0 })
 	if n := labtest.Dial(t, s.Redis).XLen(t.Context(), stream).Val(); n != 300 {
 		t.Errorf("%d events, want each once", n)
 	}
@@ -326,7 +326,7 @@ func TestHoldsAndEventsNameTheCouponOfTheirOrders(t *testing.T) {
 		s.Exec(`UPDATE coupon_holds SET expires_at = UTC_TIMESTAMP(3)`)
 		l.Sweep(func(err error) { t.Error(err) })
 		defer l.Close()
-		labtest.Eventually(t, "both have expired", func() (done bool) {
+		check.Eventually(t, "both have expired", func() (done bool) {
 			s.Get(&done, `SELECT COUNT(*) = 2 FROM coupon_orders_ended`)
 			return done
 		})

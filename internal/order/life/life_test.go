@@ -258,13 +258,13 @@ func TestHoldOfAnOrderThatIsNotDueIsKept(t *testing.T) {
 		return looked
 	}
 	looked := sweep()
-	labtest.Eventually(t, "the hold is looked at", func() (gone bool) {
+	check.Eventually(t, "the hold is looked at", func() (gone bool) {
 		s.Get(&gone, `SELECT COUNT(*) = 0 FROM coupon_holds`)
 		return gone || looked.Load()
 	})
 	s.Exec(`UPDATE coupon_orders SET expires_at = UTC_TIMESTAMP(3)`)
 	sweep()
-	labtest.Eventually(t, "the order has expired", func() bool { return s.Audit(couponID).Expired == 1 })
+	check.Eventually(t, "the order has expired", func() bool { return s.Audit(couponID).Expired == 1 })
 }
 
 // Who may return an order, and which.
@@ -344,7 +344,7 @@ func TestReturnedUnitIsSoldAgain(t *testing.T) {
 				if user%2 == 0 {
 					next = user + 1
 				}
-				labtest.Eventually(t, "the unit is sold at the other instance", func() bool {
+				check.Eventually(t, "the unit is sold at the other instance", func() bool {
 					o, err := b.Claim(t.Context(), next, couponID)
 					orders[next] = o
 					return err == nil
@@ -391,7 +391,7 @@ func TestOrdersExpireAndAreSoldAgain(t *testing.T) {
 	if found := s.Audit(couponID); found.Orders+found.Expired != stock {
 		t.Fatalf("audit %+v", found)
 	}
-	labtest.Eventually(t, "the second has expired", func() bool {
+	check.Eventually(t, "the second has expired", func() bool {
 		o, err := s.Orders.Find(t.Context(), orders[1].ID)
 		return err == nil && o.State == order.Expired
 	})
@@ -402,12 +402,12 @@ func TestOrdersExpireAndAreSoldAgain(t *testing.T) {
 		_, err := i.Return(t.Context(), orders[1].ID, life.Caller{UserID: orders[1].UserID})
 		check.ErrorIs(t, err, order.ErrExpired)
 	}
-	labtest.Eventually(t, "all have expired", func() bool { return s.Audit(couponID).Expired == stock-1 })
+	check.Eventually(t, "all have expired", func() bool { return s.Audit(couponID).Expired == stock-1 })
 	found := mustHold(t, s)
 	if found.Orders != 1 || found.Used != 1 || found.Stock != stock-1 {
 		t.Errorf("audit %+v", found)
 	}
-	labtest.Eventually(t, "each change is counted once", func() bool {
+	check.Eventually(t, "each change is counted once", func() bool {
 		n := func(s order.State) int64 { return a.changed[s].Load() + b.changed[s].Load() }
 		return n(order.Used) == 1 && n(order.Returned) == 0 && n(order.Expired) == stock-1
 	})
@@ -416,7 +416,7 @@ func TestOrdersExpireAndAreSoldAgain(t *testing.T) {
 	if early != 0 {
 		t.Errorf("%d orders ended before their time", early)
 	}
-	labtest.Eventually(t, "the holds are gone", func() bool {
+	check.Eventually(t, "the holds are gone", func() bool {
 		var holds int
 		s.Get(&holds, `SELECT COUNT(*) FROM coupon_holds`)
 		return holds == 0
@@ -487,7 +487,7 @@ func TestOrderThatCannotEndKeepsNoOther(t *testing.T) {
 			failures := make(chan error, 1)
 			i.Sweep(func(err error) { failures <- err })
 			defer i.Orders.Close()
-			labtest.Eventually(t, "the others have ended", func() (done bool) {
+			check.Eventually(t, "the others have ended", func() (done bool) {
 				s.Get(&done, `SELECT COUNT(*) = 0 FROM coupon_orders WHERE coupon_id <> 2`)
 				return done
 			})

@@ -111,7 +111,7 @@ func MustBeSoldOut(t *testing.T, i *Instance, couponID int64) {
 // earlier one.
 func MustRecover(t *testing.T, i *Instance, couponID int64, by order.Claimant) {
 	t.Helper()
-	labtest.Eventually(t, "the order is placed", func() bool {
+	check.Eventually(t, "the order is placed", func() bool {
 		_, err := i.Claims.Claim(t.Context(), by, couponID)
 		return err == nil || errors.Is(err, order.ErrAlreadyClaimed)
 	})

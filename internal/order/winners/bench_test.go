@@ -29,7 +29,7 @@ func BenchmarkSoldOut(b *testing.B) {
 			defer w.Close()
 			winners.Limit(w, 10, bench.filterBytes)
 			_, _ = w.CheckSoldOut(b.Context(), c, first(1))
-			labtest.Eventually(b, "the filter is loaded",
+			check.Eventually(b, "the filter is loaded",
 				func() bool { return bench.filterBytes == 0 || winners.FilterLoaded(w, 1, 0) })
 			inParallel(b, func() error {
 				_, err := w.CheckSoldOut(b.Context(), c, first(1000+rand.Int64N(1e9)))
