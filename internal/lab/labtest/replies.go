@@ -10,6 +10,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/maintnotifications"
+
+	"example.com/flashsale/internal/check"
 )
 
 // longLength is a length for which go-redis allocates much.
@@ -54,4 +56,24 @@ func serveReply(conn net.Conn, reply []byte) {
 	}
 	go func() { _, _ = io.Copy(io.Discard, conn) }() // the rest of the command
 	_, _ = conn.Write(reply)
+}
+
+// Store stores a value of some type in key, for fuzzing: kind 0 stores nothing. A hash may be one
+// of Redisson's read lock.
+func Store(tb testing.TB, rdb redis.UniversalClient, key string, kind byte, field, value string) {
+	tb.Helper()
+	ctx, err := context.Background(), error(nil)
+	switch kind % 6 {
+	case 1:
+		err = rdb.Set(ctx, key, value, 0).Err()
+	case 2:
+		err = rdb.HSet(ctx, key, "mode", "read", field, value).Err()
+	case 3:
+		err = rdb.RPush(ctx, key, field, value).Err()
+	case 4:
+		err = rdb.SAdd(ctx, key, value).Err()
+	case 5:
+		err = rdb.ZAdd(ctx, key, redis.Z{Score: float64(len(value)), Member: value}).Err()
+	}
+	check.NoError(tb, err)
 }

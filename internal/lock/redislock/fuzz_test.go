@@ -4,11 +4,8 @@ import (
 	"context"
 	"errors"
 	"regexp"
-	"strings"
 	"testing"
 	"time"
-
-	"github.com/redis/go-redis/v9"
 
 	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/lab/labtest"
@@ -86,8 +83,8 @@ func FuzzStoredValues(f *testing.F) {
 	f.Fuzz(func(t *testing.T, lockKind byte, lockValue string, fenceKind byte, fenceValue string) {
 		for name, locker := range map[string]*Locker{"New": New(rdb), "Fenced": Fenced(rdb)} {
 			check.NoError(t, rdb.FlushAll(context.Background()).Err())
-			store(t, rdb, "key", lockKind, lockValue)
-			store(t, rdb, FenceKey("key"), fenceKind, fenceValue)
+			labtest.Store(t, rdb, "key", lockKind, "field", lockValue)
+			labtest.Store(t, rdb, FenceKey("key"), fenceKind, "field", fenceValue)
 			held := rdb.Exists(context.Background(), "key").Val() == 1
 			l, err := locker.TryLock(context.Background(), "key", time.Minute)
 			switch {
@@ -109,23 +106,4 @@ func FuzzStoredValues(f *testing.F) {
 			check.NoError(t, l.Release(context.Background()))
 		}
 	})
-}
-
-// store stores a value of some type in key: kind 0 stores nothing.
-func store(t *testing.T, rdb redis.UniversalClient, key string, kind byte, value string) {
-	t.Helper()
-	ctx, err := context.Background(), error(nil)
-	switch kind % 6 {
-	case 1:
-		err = rdb.Set(ctx, key, value, 0).Err()
-	case 2:
-		err = rdb.HSet(ctx, key, strings.Split(value+"=1", "=")[0], value).Err()
-	case 3:
-		err = rdb.RPush(ctx, key, value).Err()
-	case 4:
-		err = rdb.SAdd(ctx, key, value).Err()
-	case 5:
-		err = rdb.ZAdd(ctx, key, redis.Z{Score: float64(len(value)), Member: value}).Err()
-	}
-	check.NoError(t, err)
 }

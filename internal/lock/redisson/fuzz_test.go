@@ -7,8 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/lab/labtest"
 	"example.com/flashsale/internal/lock"
@@ -88,9 +86,9 @@ func FuzzStoredValues(f *testing.F) {
 	f.Fuzz(func(t *testing.T, kind byte, field, value string, otherKind byte, other string) {
 		for name, locker := range lockers(c) {
 			check.NoError(t, rdb.FlushAll(ctx).Err())
-			store(t, rdb, "key", kind, field, value)
+			labtest.Store(t, rdb, "key", kind, field, value)
 			for _, key := range locker.typ.keys("key", "owner")[1:] {
-				store(t, rdb, key, otherKind, field, other)
+				labtest.Store(t, rdb, key, otherKind, field, other)
 			}
 			held := rdb.Exists(ctx, "key").Val() == 1
 			tryLock := locker.TryLock
@@ -112,24 +110,4 @@ func FuzzStoredValues(f *testing.F) {
 			check.NoError(t, l.Release(ctx))
 		}
 	})
-}
-
-// store stores a value of some type in key: kind 0 stores nothing. A hash is one
-// of a read lock, too.
-func store(t *testing.T, rdb redis.UniversalClient, key string, kind byte, field, value string) {
-	t.Helper()
-	ctx, err := context.Background(), error(nil)
-	switch kind % 6 {
-	case 1:
-		err = rdb.Set(ctx, key, value, 0).Err()
-	case 2:
-		err = rdb.HSet(ctx, key, "mode", "read", field, value).Err()
-	case 3:
-		err = rdb.RPush(ctx, key, field, value).Err()
-	case 4:
-		err = rdb.SAdd(ctx, key, value).Err()
-	case 5:
-		err = rdb.ZAdd(ctx, key, redis.Z{Score: float64(len(value)), Member: value}).Err()
-	}
-	check.NoError(t, err)
 }
