@@ -38,7 +38,7 @@ func TestUpOnOnePrimaryOfAGroupIsUpOnTheOthers(t *testing.T) {
 	t.Parallel()
 	first, second := onBoth(t, labtest.Group(t, lab.MultiPrimary, 2).Members)
 	mustUp(t, first)
-	labtest.Eventually(t, "the other has the tables", func() bool { return migrated(t, second) == nil })
+	check.Eventually(t, "the other has the tables", func() bool { return migrated(t, second) == nil })
 	mustUp(t, second)
 }
 
@@ -48,7 +48,7 @@ func onBoth(t *testing.T, nodes []*lab.MySQL) (first, second *sqlx.DB) {
 	dsn := labtest.EmptyDatabase(t, nodes[0])
 	name := strings.TrimPrefix(dsn, nodes[0].DSN(""))
 	first, second = labtest.Open(t, dsn), labtest.Open(t, nodes[1].DSN(name))
-	labtest.Eventually(t, "the second node has the database", func() bool { return second.Ping() == nil })
+	check.Eventually(t, "the second node has the database", func() bool { return second.Ping() == nil })
 	return first, second
 }
 

@@ -87,7 +87,7 @@ func TestMarkPrecedesTheMigrations(t *testing.T) {
 	execute(`LOCK TABLES ` + newestTable + ` WRITE`)
 	migrated := make(chan error, 1)
 	go func() { migrated <- migrations.Up(context.Background(), db.DB) }()
-	labtest.Eventually(t, "the migration waits", func() bool {
+	check.Eventually(t, "the migration waits", func() bool {
 		return labtest.Executing(t, db, `%ALTER TABLE `+newestTable+`%`) == 1
 	})
 	var marks int

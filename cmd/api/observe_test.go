@@ -47,7 +47,7 @@ func TestEveryQueryOfTheDashboardsAndAlertsReturnsData(t *testing.T) {
 		if strings.Contains(q.expr, "probe_ssl_") { // the blackbox exporter's, not the service's
 			continue
 		}
-		labtest.Eventually(t, fmt.Sprintf("%s: %s returns data", q.from, q.expr),
+		check.Eventually(t, fmt.Sprintf("%s: %s returns data", q.from, q.expr),
 			func() bool { return p.returnsData(t, q.expr) })
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/lab"
 	"example.com/flashsale/internal/lab/labtest"
 )
@@ -112,7 +113,7 @@ func countsEachOnce(t *testing.T, program []string) (path string) {
 	args := []string{server.URL, stream, "one", path}
 	add(t, rdb, 0, 300)
 	c := start(t, program, args...)
-	labtest.Eventually(t, "it works on entries", func() bool {
+	check.Eventually(t, "it works on entries", func() bool {
 		p, err := rdb.XPending(t.Context(), stream, "counter").Result()
 		return err == nil && p.Count > 0 || c.last() == "600 transitions of 300 orders"
 	})
@@ -120,8 +121,8 @@ func countsEachOnce(t *testing.T, program []string) (path string) {
 	_ = c.Wait()
 	add(t, rdb, 300, 600)
 	c = start(t, program, args...)
-	labtest.Eventually(t, "all is counted", func() bool { return c.last() == "1200 transitions of 600 orders" })
-	labtest.Eventually(t, "all is acknowledged", func() bool {
+	check.Eventually(t, "all is counted", func() bool { return c.last() == "1200 transitions of 600 orders" })
+	check.Eventually(t, "all is acknowledged", func() bool {
 		g := rdb.XInfoGroups(t.Context(), stream).Val()
 		return len(g) == 1 && g[0].Pending == 0 && g[0].Lag == 0
 	})

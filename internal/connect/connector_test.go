@@ -78,7 +78,7 @@ func TestShortTransactionsFitTheServer(t *testing.T) {
 		t.Errorf("wait_timeout %d, %v", timeout, err)
 	}
 	_ = conn.Close()
-	labtest.Eventually(t, "the pool has closed the idle connection",
+	check.Eventually(t, "the pool has closed the idle connection",
 		func() bool { return db.Stats().MaxIdleTimeClosed == 1 })
 
 	proxy.Refuse("idle_transaction_timeout", unknownVariable)
@@ -99,7 +99,7 @@ func TestSilentServerDoesNotBlockThePool(t *testing.T) {
 	defer stop()
 	waited := make(chan error, 1)
 	go func() { waited <- db.PingContext(waiting) }()
-	labtest.Eventually(t, "a call waits for the connection", func() bool { return db.Stats().WaitCount == 1 })
+	check.Eventually(t, "a call waits for the connection", func() bool { return db.Stats().WaitCount == 1 })
 	proxy.Partition()
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()

@@ -66,14 +66,14 @@ func newClients(t *testing.T, url string) *clients {
 func (c *clients) recover(t *testing.T) {
 	t.Helper()
 	for name, l := range c.lockers {
-		labtest.Eventually(t, name, func() bool {
+		check.Eventually(t, name, func() bool {
 			return briefly(t, func(ctx context.Context) error {
 				return lock.New(l).Do(ctx, "lock0", lock.Options{TTL: time.Second},
 					func(context.Context, *lock.Lock) error { return nil })
 			})
 		})
 	}
-	labtest.Eventually(t, "ids", func() bool {
+	check.Eventually(t, "ids", func() bool {
 		return briefly(t, func(ctx context.Context) error { _, err := c.ids.Next(ctx); return err })
 	})
 }

@@ -136,7 +136,7 @@ func TestRedisThatRefusesWritesIsUnavailable(t *testing.T) {
 		dir := rdb.ConfigGet(t.Context(), "dir").Val()["dir"]
 		check.NoError(t, os.Mkdir(filepath.Join(dir, "dump.rdb"), 0o700)) // where the snapshot is to be
 		check.NoError(t, rdb.BgSave(t.Context()).Err())
-		labtest.Eventually(t, "the snapshot fails", func() bool { return rdb.Incr(t.Context(), "k").Err() != nil })
+		check.Eventually(t, "the snapshot fails", func() bool { return rdb.Incr(t.Context(), "k").Err() != nil })
 		wantRefusal(t, rdb, "MISCONF")
 	})
 }

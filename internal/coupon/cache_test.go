@@ -37,7 +37,7 @@ func TestSoldOutMarkExpires(t *testing.T) {
 	s, _ := newStore(t, 5)
 	short := coupon.NewCache(s, time.Second)
 	found := mustFind(t, short)
-	labtest.Eventually(t, "the entry expires, however often it is marked", func() bool {
+	check.Eventually(t, "the entry expires, however often it is marked", func() bool {
 		short.MarkSoldOut(found)
 		return mustFind(t, short).Stock > 0
 	})
@@ -102,7 +102,7 @@ func TestLaterRevisionExpires(t *testing.T) {
 	cache := coupon.NewCache(s, 100*time.Millisecond)
 	c.Revision, c.Stock = 1<<40, 0
 	cache.Put(c)
-	labtest.Eventually(t, "the store's coupon", func() bool { return mustFind(t, cache).Stock == 5 })
+	check.Eventually(t, "the store's coupon", func() bool { return mustFind(t, cache).Stock == 5 })
 }
 
 func mustFind(t *testing.T, c *coupon.Cache) coupon.Coupon {
@@ -187,7 +187,7 @@ func TestSlowReadIsNotCachedForLonger(t *testing.T) {
 	cache := coupon.NewCache(s, ttl)
 	found := make(chan coupon.Coupon)
 	go func() { c, _ := cache.Find(t.Context(), 1); found <- c }()
-	labtest.Eventually(t, "the read waits", func() bool { return labtest.Executing(t, db, "%FROM coupons%") == 1 })
+	check.Eventually(t, "the read waits", func() bool { return labtest.Executing(t, db, "%FROM coupons%") == 1 })
 	time.Sleep(ttl)
 	mustExec(t, conn, "UNLOCK TABLES")
 	if c := <-found; c.Stock != 5 {

@@ -151,7 +151,7 @@ func TestKeyInProgressIsNotWaitedFor(t *testing.T) {
 	check.NoError(t, err)
 	defer other.Close()
 	mustExec(t, other, "SET SESSION TRANSACTION ISOLATION LEVEL READ UNCOMMITTED")
-	labtest.Eventually(t, "the first request has its key", func() bool {
+	check.Eventually(t, "the first request has its key", func() bool {
 		var n int
 		return other.GetContext(t.Context(), &n, "SELECT COUNT(*) FROM coupon_change_keys") == nil && n == 2
 	})
@@ -218,7 +218,7 @@ func TestChangeThatCannotBeReadBackIsUnknown(t *testing.T) {
 					if key == "" {
 						return
 					}
-					labtest.Eventually(t, "a result", func() bool {
+					check.Eventually(t, "a result", func() bool {
 						_, err := change(t.Context(), coupon.NewStore(direct).Once(key), admin)
 						return err == nil
 					})

@@ -142,7 +142,7 @@ func TestRestockLocksItsSegments(t *testing.T) {
 	mustExec(t, conn, "UPDATE coupon_segments SET stock = stock - 1 WHERE coupon_id = 1 AND segment = 1")
 	restocked := make(chan error)
 	go func() { _, err := s.Restock(t.Context(), 1, 4, admin); restocked <- err }()
-	labtest.Eventually(t, "the restock waits",
+	check.Eventually(t, "the restock waits",
 		func() bool { return labtest.Executing(t, db, "%coupon_segments%") == 1 })
 	mustExec(t, conn, "COMMIT")
 	check.NoError(t, <-restocked)

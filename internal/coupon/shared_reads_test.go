@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/coupon"
 	"example.com/flashsale/internal/faultproxy"
 	"example.com/flashsale/internal/lab/labtest"
@@ -49,7 +50,7 @@ func TestReadThatHangsHoldsUpNoOther(t *testing.T) {
 		_, err := cache.Find(t.Context(), 1)
 		hanging <- err
 	}()
-	labtest.Eventually(t, "the read of coupon 1 hangs", func() bool { return proxy.Hits() == 1 })
+	check.Eventually(t, "the read of coupon 1 hangs", func() bool { return proxy.Hits() == 1 })
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
 	if c, err := cache.Find(ctx, 2); err != nil || c.ID != 2 {

@@ -18,7 +18,7 @@ import (
 // wantMetric checks that /metrics soon has the line.
 func (f *fixture) wantMetric(tb testing.TB, line string) {
 	tb.Helper()
-	labtest.Eventually(tb, line, func() bool { return f.hasMetric(line) })
+	check.Eventually(tb, line, func() bool { return f.hasMetric(line) })
 }
 
 func (f *fixture) hasMetric(line string) bool {
@@ -72,7 +72,7 @@ func (f *fixture) hangUp(t *testing.T, r *http.Request, inProgress func() bool) 
 		_, err := server.Client().Do(r)
 		done <- err
 	}()
-	labtest.Eventually(t, "the request is in progress", func() bool { return arrived.Load() && inProgress() })
+	check.Eventually(t, "the request is in progress", func() bool { return arrived.Load() && inProgress() })
 	cancel()
 	if err := <-done; !errors.Is(err, context.Canceled) {
 		t.Errorf("the request: %v, want %v", err, context.Canceled)

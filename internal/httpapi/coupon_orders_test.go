@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"example.com/flashsale/internal/check"
-	"example.com/flashsale/internal/lab/labtest"
 )
 
 // addOrders inserts orders of the users 1 to n.
@@ -172,7 +171,7 @@ func TestExportWaitsForItsClient(t *testing.T) {
 	e := f.export(t, server.Listener.Addr().String(), id, func(n int) {
 		if n == 10 {
 			time.Sleep(2500 * time.Millisecond) // longer than both
-			labtest.Eventually(t, "no connection in use", func() bool { return f.db.Stats().InUse == 0 })
+			check.Eventually(t, "no connection in use", func() bool { return f.db.Stats().InUse == 0 })
 		}
 	})
 	if e.err != nil || len(e.orders) != 60*exportPage || e.end == nil {

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"example.com/flashsale/internal/lab/labtest"
+	"example.com/flashsale/internal/check"
 )
 
 // An order's way through the API: claimed by number, used once, returned, sold again.
@@ -18,7 +18,7 @@ func TestOrderIsUsedAndReturned(t *testing.T) {
 		t.Errorf("coupon: %v", c)
 	}
 	claim := func(number any) (r response) {
-		labtest.Eventually(t, "the lock of the claim before is released", func() bool {
+		check.Eventually(t, "the lock of the claim before is released", func() bool {
 			r = f.do("POST", fmt.Sprintf("/coupons/%s/orders?number=%v", id, number), userToken(t, 42), "")
 			return r.body["code"] != "claim_in_progress"
 		})
@@ -92,7 +92,7 @@ func TestPageCutsNoUser(t *testing.T) {
 	id := f.createRuled(t, 30, `"per_user":3`)
 	for user := range int64(5) {
 		for number := range 3 {
-			labtest.Eventually(t, "the lock of the claim before is released", func() bool {
+			check.Eventually(t, "the lock of the claim before is released", func() bool {
 				path := fmt.Sprintf("/coupons/%s/orders?number=%d", id, number+1)
 				return f.do("POST", path, userToken(t, user+1), "").Code == 201
 			})

@@ -11,7 +11,6 @@ import (
 
 	"example.com/flashsale/internal/admission"
 	"example.com/flashsale/internal/check"
-	"example.com/flashsale/internal/lab/labtest"
 	"example.com/flashsale/internal/order"
 )
 
@@ -44,7 +43,7 @@ func (f *fixture) overload(t *testing.T) (couponID string, refused *atomic.Int64
 			}
 		})
 	}
-	labtest.Eventually(t, "the coupon is overloaded",
+	check.Eventually(t, "the coupon is overloaded",
 		func() bool { return f.cfg.Claims.Overloaded(number.n) })
 	return id, refused
 }
@@ -69,7 +68,7 @@ func TestOverloadedCouponIsRefusedAtOnce(t *testing.T) {
 	wantProblem(t, f.claim(soldOut, user), 409, "sold_out")
 	wantStatus(t, f.claim(other, user), 201)
 	wantProblem(t, f.claim(other, user), 409, "already_claimed")
-	labtest.Eventually(t, "all who were told so are counted", func() bool {
+	check.Eventually(t, "all who were told so are counted", func() bool {
 		n := refused.Load() // of the others, some may still wait
 		return n > 0 && f.hasMetric(fmt.Sprintf(`flashsale_claims_total{verdict="overloaded"} %d`, n+2))
 	})

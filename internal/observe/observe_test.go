@@ -140,7 +140,7 @@ func scraped(t *testing.T, db *sqlx.DB) *prometheus.Registry {
 
 func awaitAudit(t *testing.T, r *prometheus.Registry) (got map[string]float64) {
 	t.Helper()
-	labtest.Eventually(t, "an audit", func() bool {
+	check.Eventually(t, "an audit", func() bool {
 		got = gather(t, r)
 		return got["flashsale_audit_timestamp_seconds"] > 0
 	})

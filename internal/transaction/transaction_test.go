@@ -144,7 +144,7 @@ func TestLostReplyOfACommitIsUnknown(t *testing.T) {
 		s := newServer(t)
 		s.proxy.Inject(fault, "\x03COMMIT", 1)
 		check.ErrorIs(t, s.add(1), transaction.ErrUnknown)
-		labtest.Eventually(t, "the server has ended the transaction", func() bool { return s.count() == rows })
+		check.Eventually(t, "the server has ended the transaction", func() bool { return s.count() == rows })
 	}
 }
 
