@@ -10,6 +10,8 @@ import (
 	"github.com/redis/go-redis/v9"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/backoff"
 
 	"example.com/flashsale/internal/connect"
 	"example.com/flashsale/internal/lock"
@@ -128,12 +130,22 @@ func openZooKeeper(_ context.Context, s Servers) (Opened, error) {
 	return Opened{session, session.Ping, session.Close}, nil
 }
 
+// dialling tries again within a second. By default gRPC waits for up to two minutes when a server
+// has been away for as long, and the instance would not be ready before.
+var dialling = grpc.ConnectParams{
+	MinConnectTimeout: 2 * time.Second,
+	Backoff: backoff.Config{
+		BaseDelay: 100 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: time.Second,
+	},
+}
+
 // openEtcd opens a client that notices a silent member; otherwise every request that is
 // sent to it would wait for its own end.
 func openEtcd(_ context.Context, s Servers) (Opened, error) {
 	client, err := clientv3.New(clientv3.Config{
 		Endpoints: s.Etcd, DialTimeout: 2 * time.Second,
 		DialKeepAliveTime: 10 * time.Second, DialKeepAliveTimeout: 2 * time.Second, Logger: zap.NewNop(),
+		DialOptions: []grpc.DialOption{grpc.WithConnectParams(dialling)},
 	})
 	if err != nil {
 		return Opened{}, err
