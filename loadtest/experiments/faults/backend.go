@@ -35,6 +35,8 @@ const (
 	forgets   property = "no command deletes its locks"
 	evicts    property = "BACKEND evicts no lock here"
 	steps     property = "the clock of BACKEND cannot be stepped here"
+	// manyWaiters is what each lock of ours has, whatever its backend.
+	manyWaiters property = "the protocol has one waiter for each holder"
 )
 
 // A node is one server of a backend. What its backend cannot do is nil.

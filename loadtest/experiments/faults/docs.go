@@ -48,7 +48,7 @@ const introduction = `# Locks under faults
 What locks do when a reply is lost, a server stops or a holder is paused: measured by ` + "`make faults`" + `, which wrote this
 page. Each cell is %d trials of two holders, processes of their own behind proxies of their own, with leases of %g s:
 the first acquires, the second waits, the fault strikes and is healed. Where these differ there are %d trials; with leases
-of 30 s and where faults strike at random while both holders take turns, there is one.
+of 30 s, with 1,000 waiters and where faults strike at random while both holders take turns, there is one.
 [How a holder is judged, and how to have your own lock judged](locks.md#have-your-own-lock-judged). How often each thing was
 seen, for how long, and the time line of the worst trial are in ` + "`out/faults/report.html`" + `.
 

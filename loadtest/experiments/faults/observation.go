@@ -63,7 +63,8 @@ func (t *trial) observe() Observation {
 	if len(a) > 0 && entered && a[0].Told != 0 {
 		v.Told = new(ms(a[0].Told - b[0].From))
 	}
-	v.GaveUp = cmp.Or(gaveUp("the first", s.a, s.begun, firstWait), gaveUp("the second", s.b, s.waited, t.wait()))
+	v.GaveUp = cmp.Or(gaveUp("the first", s.a, s.begun, firstWait), gaveUp("the second", s.b, s.waited, t.wait()),
+		t.waiterGaveUp(entered))
 	v.FalseLoss = len(a) > 0 && a[0].Told != 0 && t.mayLose() == keepsLock
 	v.WrongWord = t.wrongWord(a, b)
 	v.Took = entered && b[0].From < s.released && t.tookAway()
@@ -109,6 +110,16 @@ func (v *Observation) between(t *trial, a []holder.Hold, until time.Duration) {
 	}
 	free = max(free, s.healed)
 	v.Nobody = max(0, ms(until-free-lease))
+}
+
+// waiterGaveUp returns what the second holder said if it had many waiters, and not each of
+// them got the lock.
+func (t *trial) waiterGaveUp(entered bool) string {
+	if t.row.waiters == 0 || !entered || t.seen.others.Word == holder.Released {
+		return ""
+	}
+	others := t.seen.others
+	return strings.TrimSpace(fmt.Sprintf("of %d waiters: %s %s", t.row.waiters, others.Word, others.Text))
 }
 
 // gaveUp returns what a holder said that waited from begun on and neither acquired

@@ -95,6 +95,11 @@ func TestObservationFindsWhatMustNotBe(t *testing.T) {
 			a: held(1, 30, 0, script{31, holder.Lost, 0}, script{60, holder.Released, 0}), released: at(59),
 			b: held(40, 62, 0, script{63, holder.Lost, 0}), waited: at(5), freed: at(90),
 		}, want: []string{"D"}},
+		"of a thousand waiters one gets nothing": {row: row{name: "waiters", waiters: 1000}, seen: seen{
+			a: held(1, 10, 0, script{11, holder.Released, 0}), released: at(11),
+			b:      held(12, 20, 0),
+			others: holder.Line{Word: holder.Unknown}, waited: at(5), freed: at(60),
+		}, want: []string{"G"}},
 		"both write in turn, long": {row: row{name: "random", turns: true, loses: blind}, seen: seen{
 			a: slices.Concat(held(1, 10, 0), held(30, 40, 0)), b: held(20, 35, 0), freed: at(90),
 		}, want: []string{"T"}},

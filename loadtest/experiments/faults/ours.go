@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"strconv"
 	"strings"
 	"time"
 
@@ -27,6 +28,9 @@ func Holder(ctx context.Context) (err error) {
 		if take, err = openDriver(ctx, name); err != nil {
 			return err
 		}
+	}
+	if waiters, err := strconv.Atoi(os.Getenv("WAITERS")); err == nil {
+		take = holder.Waiters(take, waiters)
 	}
 	return holder.Serve(ctx, os.Stdin, os.Stdout, take)
 }

@@ -161,11 +161,12 @@ func (p *process) acquired(from int, limit time.Duration) (l holder.Line, holds 
 	return l, l.Word == holder.Acquired
 }
 
-// release has the holder release, and returns when it has answered, or limit is over.
-func (p *process) release(limit time.Duration) {
+// release has the holder release, and returns its answer, if it comes within limit.
+func (p *process) release(limit time.Duration) holder.Line {
 	from := p.said()
 	p.command("release")
-	p.await(from, limit, holder.Released, holder.Lost, holder.Unknown)
+	l, _ := p.await(from, limit, holder.Released, holder.Lost, holder.Unknown)
+	return l
 }
 
 // suspend stops all threads of the holder until resume.

@@ -27,6 +27,8 @@ type row struct {
 	elects bool
 	lease  time.Duration // that the holders ask for; 0: leaseTime
 	wait   time.Duration // of the second holder; 0: longer than any fault
+	// waiters is how many wait in the second holder, instead of one.
+	waiters int
 	// turns says that both holders take turns while faults strike at random for as long
 	// as the row lasts.
 	turns  bool
@@ -121,6 +123,8 @@ var rows = []row{
 	{name: "holder stopped, long", moment: holding, lasts: 2 * leaseTime, strike: stopHolder, heal: resumeHolder,
 		loses: blind},
 	{name: "holder killed", moment: holding, strike: killHolder, loses: blind},
+	{name: "holder killed, 1,000 waiters", moment: waiting, strike: killHolder, loses: blind, waiters: 1000,
+		wait: 2 * time.Minute, trials: 1, needs: manyWaiters},
 	{name: "holder stopped, lease of 30 s", moment: holding, lasts: usualLease + leaseTime, strike: stopHolder,
 		heal: resumeHolder, loses: blind, lease: usualLease, trials: 1},
 	{name: "holder killed, lease of 30 s", moment: holding, strike: killHolder, loses: blind, lease: usualLease,
@@ -215,7 +219,7 @@ func killHolder(_ context.Context, t *trial) error   { t.a().kill(); return nil 
 
 // absent returns why r does not apply to c, or nothing.
 func (r row) absent(c column) string {
-	if r.needs == "" || slices.Contains(c.backend.has, r.needs) {
+	if r.needs == "" || slices.Contains(c.backend.has, r.needs) || r.needs == manyWaiters && c.kind == ours {
 		return ""
 	}
 	return strings.ReplaceAll(string(r.needs), "BACKEND", c.backend.name)

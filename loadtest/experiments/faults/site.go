@@ -29,6 +29,7 @@ type station struct {
 	site    *site
 	proxies []*faultproxy.Proxy // one to each node
 	lease   time.Duration
+	waiters int // in the holder; 0: one
 	*process
 }
 
@@ -63,12 +64,12 @@ func (st *station) open() error {
 		}
 		st.proxies = append(st.proxies, p)
 	}
-	return st.start(leaseTime)
+	return st.start(leaseTime, 0)
 }
 
-// start starts the holder for a lease, unless it runs.
-func (st *station) start(lease time.Duration) (err error) {
-	if st.process != nil && st.fault() == nil && st.lease == lease {
+// start starts the holder for a lease and so many waiters, unless it runs.
+func (st *station) start(lease time.Duration, waiters int) (err error) {
+	if st.process != nil && st.fault() == nil && st.lease == lease && st.waiters == waiters {
 		return nil
 	}
 	if st.process != nil {
@@ -86,7 +87,10 @@ func (st *station) start(lease time.Duration) (err error) {
 	if len(addresses) > 0 {
 		env = append(env, s.backend.variable+"="+strings.Join(addresses, ","))
 	}
-	st.lease = lease
+	if waiters > 0 {
+		env = append(env, fmt.Sprintf("WAITERS=%d", waiters))
+	}
+	st.lease, st.waiters = lease, waiters
 	st.process, err = startHolder(s.command, env, s.log)
 	return err
 }

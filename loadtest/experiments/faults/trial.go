@@ -32,6 +32,7 @@ type seen struct {
 	healed          time.Duration // 0 without a fault, and if it lasted throughout
 	released        time.Duration // when the first holder was told to release; 0 if it was not
 	waited          time.Duration // when the second was told to acquire
+	others          holder.Line   // the second's answer to its release
 	freed           time.Duration // when the second was told to acquire again
 	leak            time.Duration // how long that took
 	leaks           bool          // it did not succeed
@@ -93,7 +94,11 @@ func (t *trial) run(ctx context.Context) error {
 // connection came late may hold the first key for an attempt that nobody waits for.
 func (t *trial) prepare(ctx context.Context) error {
 	for i, s := range t.holders {
-		if err := s.start(t.lease()); err != nil {
+		waiters := 0
+		if i > 0 {
+			waiters = t.row.waiters
+		}
+		if err := s.start(t.lease(), waiters); err != nil {
 			return err
 		}
 		end := time.Now().Add(time.Minute)
@@ -182,7 +187,7 @@ func (t *trial) awaitSecond(ctx context.Context) {
 		return
 	}
 	rig.Sleep(ctx, leaseTime/3)
-	t.b().release(leaseTime + answerLimit)
+	t.seen.others = t.b().release(t.wait() + answerLimit)
 }
 
 // awaitFree measures how long the key is locked though nobody holds it.
