@@ -48,5 +48,5 @@ func (k counter) wrap(operation string, err error) error {
 	if err == nil {
 		return nil
 	}
-	return fmt.Errorf("redisson: %s: %s: %w", k.channel, operation, err)
+	return fmt.Errorf("redisson: %s: %s: %w", k.name, operation, err)
 }
