@@ -55,9 +55,7 @@ func TestVerdictsFollowTheArticlesSequence(t *testing.T) {
 		}
 	}
 	_, err = claims.Claim(t.Context(), 42, 1)
-	if claimed, ok := errors.AsType[*order.AlreadyClaimedError](err); !ok || claimed.OrderID != placed.ID {
-		t.Errorf("second claim: %v, want order %d", err, placed.ID)
-	}
+	ordertest.WantOrder(t, err, placed.ID)
 }
 
 // Once no living holder can be behind a lock, because one would have extended it, the refusal

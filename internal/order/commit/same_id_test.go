@@ -72,8 +72,6 @@ func TestOrderOfTheSameMillisecondIsAnother(t *testing.T) {
 	check.NoError(t, committer.Commit(t.Context(), order.Segment{CouponID: couponID}, o))
 	o.ID = 8
 	err := committer.Commit(t.Context(), order.Segment{CouponID: couponID}, o)
-	if claimed, ok := errors.AsType[*order.AlreadyClaimedError](err); !ok || claimed.OrderID != 7 {
-		t.Errorf("%v, want order 7", err)
-	}
+	ordertest.WantOrder(t, err, 7)
 	s.WantSold(couponID, 1, 4)
 }

@@ -121,9 +121,7 @@ func TestRepeatedClaimFindsTheOrderOfItsNumber(t *testing.T) {
 	for _, i := range []instance{a, b} {
 		for number, want := range map[int]int64{1: first.ID, 2: second.ID} {
 			_, err := i.Claims.Claim(t.Context(), order.Claimant{UserID: 1, Number: number}, couponID)
-			if claimed, ok := errors.AsType[*order.AlreadyClaimedError](err); !ok || claimed.OrderID != want {
-				t.Errorf("number %d: %v, want order %d", number, err, want)
-			}
+			ordertest.WantOrder(t, err, want)
 		}
 		if _, err := i.Claims.Claim(t.Context(), order.Claimant{UserID: 1, Number: 3}, couponID); !errors.Is(err,
 			coupon.ErrSoldOut) {
@@ -351,10 +349,7 @@ func TestReturnedUnitIsSoldAgain(t *testing.T) {
 				})
 				for _, i := range []instance{a, b} { // its reply was lost
 					_, err := i.Claim(t.Context(), next, couponID)
-					claimed, ok := errors.AsType[*order.AlreadyClaimedError](err)
-					if !ok || claimed.OrderID != orders[next].ID {
-						t.Errorf("the new winner %d: %v, want order %d", next, err, orders[next].ID)
-					}
+					ordertest.WantOrder(t, err, orders[next].ID)
 				}
 			}
 			mustHold(t, s)

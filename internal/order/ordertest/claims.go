@@ -98,6 +98,14 @@ func WantClaim(t *testing.T, i *Instance, userID, couponID int64, want error) {
 	}
 }
 
+// WantOrder checks that err, of a repeated claim, names the order that the claimant has.
+func WantOrder(t *testing.T, err error, orderID int64) {
+	t.Helper()
+	if claimed, ok := errors.AsType[*order.AlreadyClaimedError](err); !ok || claimed.OrderID != orderID {
+		t.Errorf("%v, want order %d", err, orderID)
+	}
+}
+
 // MustBeSoldOut checks that a new user's claim returns coupon.ErrSoldOut, which
 // the instance remembers from then on.
 func MustBeSoldOut(t *testing.T, i *Instance, couponID int64) {
