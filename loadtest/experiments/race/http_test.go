@@ -28,7 +28,7 @@ func valid() Request {
 func TestWrongChoicesAreRefusedByName(t *testing.T) {
 	t.Parallel()
 	c := serveWithoutServers(t)
-	for field, change := range map[string]func(*Request){
+	c.refused(valid, map[string]func(*Request){
 		"workload.users":           func(r *Request) { r.Workload.Users = 0 },
 		"workload.claims_per_user": func(r *Request) { r.Workload.Users, r.Workload.ClaimsPerUser = 1000, 21 },
 		"workload.per_user":        func(r *Request) { r.Workload.PerUser = limits.PerUser + 1 },
@@ -44,25 +44,37 @@ func TestWrongChoicesAreRefusedByName(t *testing.T) {
 		"sides.1.instances":        func(r *Request) { r.Sides[1].Instances = 5 },
 		"sides.0.redis":            func(r *Request) { r.Sides[0].Lock, r.Sides[0].Redis = "mysql", "cluster" },
 		"sides.1.redis":            func(r *Request) { r.Sides[1].Redis = "ring" },
-	} {
-		r := valid()
-		change(&r)
-		status, body := c.post(r)
-		var p Problem
-		if err := json.Unmarshal([]byte(body), &p); err != nil || status != 400 || p.Code != "invalid_race" ||
-			len(p.Errors) != 1 || p.Errors[0].Field != field {
-			t.Errorf("%s: %d %s", field, status, body)
-		}
-	}
+	})
+	c.refused(suspendedHolder, map[string]func(*Request){ // faults that cannot strike, or not be seen
+		"sides.0.fault":     func(r *Request) { r.Sides[0].Lock, r.Sides[0].Fault = "etcd", emptied },
+		"sides.1.fault":     func(r *Request) { r.Sides[1].Lock = "local" },
+		"sides.0.lease_ms":  func(r *Request) { r.Sides[0].LeaseMS = 30000 },
+		"workload.pause_ms": func(r *Request) { r.Workload.PauseMS, r.Sides[1].Fault = 0, noFault },
+	})
 	r := valid()
 	r.Workload = Workload{Users: 100, ClaimsPerUser: 10, PerUser: 1, Stock: 1, Segments: 1, PauseMS: 100}
 	r.Sides[1].LockScope = "coupon"
 	if status, body := c.post(r); status != 400 || !strings.Contains(body, "one after the other") {
 		t.Errorf("a queue of 105 s: %d %s", status, body)
 	}
-	for _, body := range []string{"", "{", `{"sides":[]}`, `{"workload":{"users":"ten"}}`, `{"unknown":1}`} {
-		if status, text := c.post(json.RawMessage(`"` + strings.ReplaceAll(body, `"`, `'`) + `"`)); status != 400 {
+	for _, body := range []string{`"a race"`, `{"workload":{"users":"ten"}}`, `{"unknown":1}`} {
+		if status, text := c.post(json.RawMessage(body)); status != 400 || !strings.Contains(text, "bad_request") {
 			t.Errorf("%s: %d %s", body, status, text)
+		}
+	}
+}
+
+// refused expects that each change of a request is refused, and named by its field alone.
+func (c *client) refused(request func() Request, changes map[string]func(*Request)) {
+	c.t.Helper()
+	for field, change := range changes {
+		r := request()
+		change(&r)
+		status, body := c.post(r)
+		var p Problem
+		if err := json.Unmarshal([]byte(body), &p); err != nil || status != 400 || p.Code != "invalid_race" ||
+			len(p.Errors) != 1 || p.Errors[0].Field != field {
+			c.t.Errorf("%s: %d %s", field, status, body)
 		}
 	}
 }

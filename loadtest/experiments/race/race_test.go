@@ -98,18 +98,12 @@ func (c *client) latest() Race {
 	return all[0]
 }
 
-func (c *client) opening() Request {
-	var o Options
-	c.get("/options", &o)
-	return o.Presets[0]
-}
-
 // Two races at once would slow each other down. The next one can start as soon
 // as a listener knows of the end.
 func TestOneRaceAtATime(t *testing.T) {
 	t.Parallel()
 	c := start(t)
-	request := c.opening()
+	request := presets()[0]
 	request.Workload = Workload{Users: 3, ClaimsPerUser: 2, PerUser: 1, Stock: 2, Segments: 1, PauseMS: 300}
 	if status, body := c.post(request); status != http.StatusCreated {
 		t.Fatalf("first: %d %s", status, body)
