@@ -14,7 +14,6 @@ import (
 	"example.com/flashsale/internal/check"
 	"example.com/flashsale/loadtest/measurements/bench"
 	"example.com/flashsale/loadtest/report"
-	"example.com/flashsale/loadtest/stats"
 )
 
 var write = flag.Bool("write", false, "write the quoted figures of docs/runs into the pages")
@@ -139,9 +138,8 @@ func readRuns(tb testing.TB) map[string]map[string]any {
 	return runs
 }
 
-// lookUp returns the value at a path of names and, in a list, of an index, of the fields
-// that the first match has, as in version=v1,sender=k6, or of median. It returns nil if
-// there is none.
+// lookUp returns the value at a path of names and, in a list, of an index, or of the fields
+// that the first match has, as in version=v1,sender=k6. It returns nil if there is none.
 func lookUp(value any, path []string) any {
 	if len(path) == 0 {
 		return value
@@ -150,9 +148,6 @@ func lookUp(value any, path []string) any {
 	case map[string]any:
 		return lookUp(v[path[0]], path[1:])
 	case []any:
-		if path[0] == "median" {
-			return median(v)
-		}
 		for i, element := range v {
 			if path[0] == strconv.Itoa(i) || matches(element, path[0]) {
 				return lookUp(element, path[1:])
@@ -162,37 +157,16 @@ func lookUp(value any, path []string) any {
 	return nil
 }
 
-// median returns the median of numbers, or nil.
-func median(list []any) any {
-	var numbers []float64
-	for _, element := range list {
-		if number, ok := element.(float64); ok {
-			numbers = append(numbers, number)
-		}
-	}
-	if len(numbers) == 0 || len(numbers) < len(list) {
-		return nil
-	}
-	return stats.Quantile(numbers, 0.5)
-}
-
-// fieldName begins a field. A comma may also be part of a value.
-var fieldName = regexp.MustCompile(`(?:^|,)(\w+)=`)
-
 // matches reports whether element has all fields, as in version=v1,sender=k6.
 func matches(element any, fields string) bool {
 	object, _ := element.(map[string]any)
-	names := fieldName.FindAllStringSubmatchIndex(fields, -1)
-	for i, at := range names {
-		end := len(fields)
-		if i+1 < len(names) {
-			end = names[i+1][0]
-		}
-		if fmt.Sprint(object[fields[at[2]:at[3]]]) != fields[at[1]:end] {
+	for field := range strings.SplitSeq(fields, ",") {
+		name, value, _ := strings.Cut(field, "=")
+		if has, found := object[name]; !found || fmt.Sprint(has) != value {
 			return false
 		}
 	}
-	return len(names) > 0
+	return true
 }
 
 // figure returns a number as the pages show it, or the one that a text begins with,
