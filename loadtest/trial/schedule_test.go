@@ -29,7 +29,8 @@ func TestEveryFaultStrikesOnceAndThenTheLoadsEnd(t *testing.T) {
 		Faults:    []fault.Fault{faultOf(&first, nil), faultOf(&second, nil)},
 		Recovered: func(context.Context, Strike) error { recovered++; return nil },
 	}.Run(t.Context(), untilTheEnd, untilTheEnd)
-	if err != nil || first != 1 || second != 1 || recovered != 2 || len(c.Strikes) != 2 || c.End.Before(c.Begin) {
+	if err != nil || first != 1 || second != 1 || recovered != 2 || len(c.Strikes) != 2 || c.End.Before(c.Begin) ||
+		c.Strikes[0].End.Before(c.Strikes[0].Begin) {
 		t.Errorf("healed %d and %d times, recovered %d, %+v, %v", first, second, recovered, c, err)
 	}
 }
