@@ -22,10 +22,10 @@ func validate(r Request) []FieldError {
 
 type checker struct{ wrong []FieldError }
 
-// require notes what is wrong with field, unless ok.
+// require notes what is wrong with field, unless ok. Several sides may find the same of the workload.
 func (c *checker) require(ok bool, field string, message Sentence) {
-	if !ok {
-		c.wrong = append(c.wrong, FieldError{field, message})
+	if wrong := (FieldError{field, message}); !ok && !slices.Contains(c.wrong, wrong) {
+		c.wrong = append(c.wrong, wrong)
 	}
 }
 

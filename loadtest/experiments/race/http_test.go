@@ -49,7 +49,7 @@ func TestWrongChoicesAreRefusedByName(t *testing.T) {
 		"sides.0.fault":     func(r *Request) { r.Sides[0].Lock, r.Sides[0].Fault = "etcd", emptied },
 		"sides.1.fault":     func(r *Request) { r.Sides[1].Lock = "local" },
 		"sides.0.lease_ms":  func(r *Request) { r.Sides[0].LeaseMS = 30000 },
-		"workload.pause_ms": func(r *Request) { r.Workload.PauseMS, r.Sides[1].Fault = 0, noFault },
+		"workload.pause_ms": func(r *Request) { r.Workload.PauseMS = 0 }, // of both sides
 	})
 	r := valid()
 	r.Workload = Workload{Users: 100, ClaimsPerUser: 10, PerUser: 1, Stock: 1, Segments: 1, PauseMS: 100}
