@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 func TestTableIsAsNarrowAsTheTerminal(t *testing.T) {
@@ -44,5 +46,14 @@ func TestTableWhoseWordsDoNotFitHasNoDetails(t *testing.T) {
 		if b.String() != want {
 			t.Errorf("%d columns: got\n%s, want\n%s", width, b.String(), want)
 		}
+	}
+}
+
+func TestMatrixHasEachCellInItsRowAndColumn(t *testing.T) {
+	t.Parallel()
+	m := Matrix("", []Cell{{"old", "first", "broke"}, {"new", "first", "held"}, {"new", "second", "wrong"}})
+	want := [][]string{{"", "first", "second"}, {"old", "broke", ""}, {"new", "held", "wrong"}}
+	if diff := cmp.Diff(want, append([][]string{m.Header}, m.Rows...)); diff != "" || !m.Matrix {
+		t.Error(diff)
 	}
 }
