@@ -2,7 +2,6 @@ package trial
 
 import (
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -76,33 +75,5 @@ func TestUsesAndReturnsThatWereMadeAreFinal(t *testing.T) {
 		if diff := cmp.Diff(want, h.Final(n)); diff != "" {
 			t.Errorf("without the first %d: %s", n, diff)
 		}
-	}
-}
-
-func at(seconds float64) time.Time {
-	return time.Unix(1000, 0).Add(time.Duration(seconds * float64(time.Second)))
-}
-
-func TestGapsOfASale(t *testing.T) {
-	t.Parallel()
-	reply := func(seconds float64, verdict string) rig.Claim {
-		return rig.Claim{Received: at(seconds), Verdict: verdict}
-	}
-	claims := Sorted([]rig.Claim{
-		reply(-1, rig.Accepted), reply(2, "sold_out"), reply(0.5, rig.Accepted), reply(2.5, rig.Unavailable),
-		reply(2.6, rig.Lost), reply(5, rig.Accepted),
-	})
-	answered := []Span{{at(0), at(0.5)}, {at(0.5), at(2)}, {at(2), at(5)}}
-	if diff := cmp.Diff(answered, Gaps(claims, at(0), Answered)); diff != "" {
-		t.Error(diff)
-	}
-	if longest := Longest(Gaps(claims, at(0), Accepted)); longest != 4500*time.Millisecond {
-		t.Errorf("the longest gap is %s", longest)
-	}
-	if recovered := Recovered(claims, Span{at(0), at(3)}); !recovered.Equal(at(5)) {
-		t.Errorf("recovered at %s", recovered)
-	}
-	if recovered := Recovered(claims, Span{at(0), at(2)}); !recovered.IsZero() {
-		t.Errorf("recovered at %s from nothing", recovered)
 	}
 }

@@ -24,13 +24,13 @@ func TestOutageTellsTheFaultFromItsHealing(t *testing.T) {
 	t.Parallel()
 	o := outageOf(replies(map[float64]string{
 		-1: rig.Accepted, 0.5: rig.Unavailable, 2.5: rig.Lost, 3: rig.Accepted, 4: rig.Accepted,
-		10.25: rig.Overloaded, 11: rig.Accepted, 12: "already_claimed",
+		10.25: rig.Overloaded, 11: rig.Accepted, 11.5: rig.Accepted, 12: "already_claimed",
 	}), trial.Span{Begin: at(0), End: at(10)}, at(13))
 	for _, c := range []struct {
 		what      string
 		got, want float64
 	}{
-		{"accepted", float64(o.Accepted), 4}, {"503s", float64(o.Unavailable), 2}, {"lost", float64(o.Lost), 1},
+		{"accepted", float64(o.Accepted), 5}, {"503s", float64(o.Unavailable), 2}, {"lost", float64(o.Lost), 1},
 		{"lasted", o.Lasted, 10}, {"gap", o.Gap, 7}, {"resumed", o.Resumed, 3}, {"normal", o.Normal, 1},
 		{"before", o.Before, 0.5}, {"time of failures", o.FailedTime, 0.3},
 	} {
@@ -40,11 +40,11 @@ func TestOutageTellsTheFaultFromItsHealing(t *testing.T) {
 	}
 }
 
-func TestNothingFailedIsNoOutage(t *testing.T) {
+func TestWhatFailedBeforeIsNoOutage(t *testing.T) {
 	t.Parallel()
-	o := outageOf(replies(map[float64]string{-1: rig.Accepted, 1: rig.Accepted, 2: rig.Accepted}),
+	o := outageOf(replies(map[float64]string{-1.5: rig.Lost, 1: rig.Accepted, 2: rig.Accepted}),
 		trial.Span{Begin: at(0), End: at(1.5)}, at(3))
-	if o.Resumed != 0 || o.Normal != 0 || o.FailedTime != 0 {
+	if o.Resumed != 0 || o.Normal != 0 || o.FailedTime != 0.1 {
 		t.Errorf("%+v, want no outage", o)
 	}
 }
