@@ -141,18 +141,14 @@ func (m *MySQL) withDB(f func(*sqlx.DB) error) error {
 	return f(db)
 }
 
-// Status returns a status variable.
-func (m *MySQL) Status(ctx context.Context, name string) (value string, err error) {
-	err = m.withDB(func(db *sqlx.DB) error {
-		return db.QueryRowContext(ctx, "SHOW GLOBAL STATUS LIKE '"+name+"'").Scan(&name, &value)
-	})
-	return value, err
-}
-
+// expectStatus returns an error unless a status variable has the value want.
 func (m *MySQL) expectStatus(ctx context.Context, name, want string) error {
-	got, err := m.Status(ctx, name)
-	if err == nil && got != want {
-		err = fmt.Errorf("%s is %s, want %s", name, got, want)
-	}
-	return err
+	return m.withDB(func(db *sqlx.DB) error {
+		var got string
+		err := db.QueryRowContext(ctx, "SHOW GLOBAL STATUS LIKE '"+name+"'").Scan(&name, &got)
+		if err == nil && got != want {
+			err = fmt.Errorf("%s is %s, want %s", name, got, want)
+		}
+		return err
+	})
 }
