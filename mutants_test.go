@@ -72,7 +72,7 @@ var mutants = []struct{ defect, file, text, wrong, tests, pkg string }{
 		"./internal/admission/slots"},
 	{"a coupon takes all slots", "internal/admission/slots/slots.go",
 		"c.waiters.Len() == 0 && c.held < s.free",
-		"c.waiters.Len() == 0 && s.free > 0", "Test", "./internal/admission/slots"},
+		"c.waiters.Len() == 0 && s.free > 0", "TestCouponsShare", "./internal/admission/slots"},
 	{"quotes are a part of a secret", "internal/settings/environment.go",
 		`return "is in quotes"`, `return ""`, "Pasted", "./internal/settings"},
 	{"a filter is kept by the initial stock", "internal/order/winners/filter.go",
