@@ -1,6 +1,11 @@
 package lab
 
-import "path/filepath"
+import (
+	"context"
+	"net"
+	"net/http"
+	"path/filepath"
+)
 
 // StartEtcd starts an etcd of one member on a Unix socket. A short election timeout makes
 // it ready at once, and makes it grant leases as short as one second, etcd's minimum. Its
@@ -23,7 +28,16 @@ func StartEtcd(l *Lab) (*Server, error) {
 				"--listen-peer-urls=unix://p:1", "--initial-advertise-peer-urls=unix://p:1",
 				"--initial-cluster=default=unix://p:1",
 			},
-			Ready: Accepts("unix", socket), // the first request then waits for the leader
+			// It has elected itself by then. One that is killed before may not start again.
+			Ready: respondsWith(http.StatusOK, overSocket(socket), "http://etcd/health"),
 		}, nil
 	})
+}
+
+// overSocket is a transport to a Unix socket.
+func overSocket(path string) *http.Transport {
+	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, "unix", path)
+	}
+	return &http.Transport{DisableKeepAlives: true, DialContext: dial}
 }
