@@ -1,10 +1,12 @@
 package main
 
 import (
+	"crypto/rand"
 	"encoding/json"
 	"net/http"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -22,6 +24,7 @@ import (
 // A deployment is two instances of the binary behind nginx.
 type deployment struct {
 	t      *testing.T
+	name   string // of this deployment, with which its instances' names begin
 	dsn    string
 	a, b   *lab.API
 	url    string
@@ -45,13 +48,13 @@ func deploy(t *testing.T, settings ...string) *deployment {
 	t.Helper()
 	l := labtest.Lab(t)
 	binary := buildBinary(t)
-	d := &deployment{t: t, dsn: labtest.DSN(t), twenty: make(chan struct{}),
+	d := &deployment{t: t, name: rand.Text(), dsn: labtest.DSN(t), twenty: make(chan struct{}),
 		client: &http.Client{
 			Timeout: 20 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: 1000},
 		}}
 	redis := labtest.Redis(t)
 	instance := func(name string) *lab.API {
-		i, err := lab.StartAPI(l, binary, name, append([]string{"MYSQL_DSN=" + d.dsn, "REDIS_URL=" + redis.URL,
+		i, err := lab.StartAPI(l, binary, d.name+name, append([]string{"MYSQL_DSN=" + d.dsn, "REDIS_URL=" + redis.URL,
 			"JWT_SECRET=" + secret, "LOCK_TTL=1s"}, settings...)...)
 		check.NoError(t, err)
 		t.Cleanup(i.Kill)
@@ -84,6 +87,9 @@ func (d *deployment) claim(user int64) string {
 		return ""
 	}
 	defer res.Body.Close()
+	if !strings.HasPrefix(res.Header.Get("X-Instance"), d.name) {
+		return "" // nginx, or an instance of another deployment that took the port of one that was killed
+	}
 	var body struct {
 		ID   int64 `json:",string"`
 		Code string
@@ -159,7 +165,7 @@ func (d *deployment) audit(db *sqlx.DB, stock int) {
 	}
 	for _, id := range d.acked {
 		if _, err := orders.Find(d.t.Context(), id); err != nil {
-			d.t.Errorf("acknowledged order %d: %v", id, err)
+			d.t.Errorf("acknowledged order %d: %v\n%s", id, err, d.b.LogTail())
 		}
 	}
 }

@@ -6,18 +6,25 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net"
+	"sync"
 	"syscall"
 )
 
-// FreePort returns a loopback TCP port that was free when FreePort looked.
-// Another process may take it before the caller listens on it; see
-// WithFreePort.
+// given has the ports that FreePort has returned.
+var given sync.Map
+
+// FreePort returns a loopback TCP port that was free when FreePort looked, each only once:
+// clients may still look there for a server that was killed, or that does not listen yet.
+// Another process may take it before the caller listens on it; see WithFreePort.
 //
 // The port is below those that Linux and macOS give to clients. Otherwise one of
 // thousands of connections could have taken it when a server restarts.
 func FreePort() (int, error) {
 	for {
 		port := 10_000 + rand.IntN(22_000)
+		if _, before := given.LoadOrStore(port, true); before {
+			continue
+		}
 		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))
 		if errors.Is(err, syscall.EADDRINUSE) {
 			continue
