@@ -101,7 +101,7 @@ func (i *instance) listening(tb testing.TB) *instance {
 func (i *instance) waitsFor(tb testing.TB, name string) {
 	tb.Helper()
 	eventually(tb, func() bool {
-		return i.log.Find("dependency unavailable", "dependency") == name ||
+		return i.log.Says("dependency unavailable", "dependency", name) ||
 			name == "mysql" && i.log.Find("waiting for MySQL", "error") != ""
 	})
 	if address := i.log.Find("listening", "address"); address != "" {

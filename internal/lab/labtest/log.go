@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"iter"
 	"strings"
 	"sync"
 )
@@ -30,11 +31,31 @@ func (l *Log) String() string {
 
 // Find returns the value of key in the first line of JSON with the message, or "".
 func (l *Log) Find(message, key string) string {
-	for line := range strings.Lines(l.String()) {
-		var entry map[string]any
-		if json.Unmarshal([]byte(line), &entry) == nil && entry["msg"] == message {
-			return fmt.Sprint(entry[key])
-		}
+	for value := range l.values(message, key) {
+		return value
 	}
 	return ""
+}
+
+// Says reports whether a line of JSON with the message has a value of key that contains text.
+func (l *Log) Says(message, key, text string) bool {
+	for value := range l.values(message, key) {
+		if strings.Contains(value, text) {
+			return true
+		}
+	}
+	return false
+}
+
+// values yields the value of key in each line of JSON with the message.
+func (l *Log) values(message, key string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for line := range strings.Lines(l.String()) {
+			var entry map[string]any
+			said := json.Unmarshal([]byte(line), &entry) == nil && entry["msg"] == message
+			if said && !yield(fmt.Sprint(entry[key])) {
+				return
+			}
+		}
+	}
 }
