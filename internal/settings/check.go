@@ -99,22 +99,27 @@ func (s Settings) checkServers(p *problems) {
 	s.checkRedlock(p)
 }
 
-// portForm finds the ports of an address, a DSN, a URL or a list of them. What an @ or a slash follows
-// is a password or a path.
-var portForm = regexp.MustCompile(`:([0-9]+)([),?&]|/[^@]*$|$)`)
+// portForm finds the ports of an address, a DSN, a URL or a list of them, without the password.
+var portForm = regexp.MustCompile(`:([0-9]+)([),?&/]|$)`)
 
 // checkPorts refuses ports that no server can have. The libraries would notice when they connect.
 func (s Settings) checkPorts(p *problems) {
-	for _, address := range []struct{ name, value string }{
-		{"HTTP_ADDR", s.HTTPAddr}, {"MYSQL_DSN", s.MySQLDSN}, {"REDIS_URL", s.RedisURL},
-		{"EVENTS_REDIS", s.EventsRedis}, {"REDLOCK_URLS", strings.Join(s.RedlockURLs, ",")}, {"ZK_ADDR", s.ZKAddr},
-		{"ETCD_ADDR", s.EtcdAddr}, {"MEMCACHE_ADDR", s.MemcacheAddr}, {"JWT_JWKS", s.JWTJWKS},
-		{"CORS_ORIGINS", strings.Join(s.CORSOrigins, ",")},
-		{"OTEL_EXPORTER_OTLP_ENDPOINT", s.OTLPEndpoint}, {"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", s.OTLPTracesEndpoint},
+	for _, of := range []struct {
+		name   string
+		values []string
+	}{
+		{"HTTP_ADDR", []string{s.HTTPAddr}}, {"MYSQL_DSN", []string{s.MySQLDSN}}, {"REDIS_URL", []string{s.RedisURL}},
+		{"EVENTS_REDIS", []string{s.EventsRedis}}, {"REDLOCK_URLS", s.RedlockURLs}, {"ZK_ADDR", []string{s.ZKAddr}},
+		{"ETCD_ADDR", []string{s.EtcdAddr}}, {"MEMCACHE_ADDR", []string{s.MemcacheAddr}},
+		{"JWT_JWKS", []string{s.JWTJWKS}}, {"CORS_ORIGINS", s.CORSOrigins},
+		{"OTEL_EXPORTER_OTLP_ENDPOINT", []string{s.OTLPEndpoint}},
+		{"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", []string{s.OTLPTracesEndpoint}},
 	} {
-		for _, port := range portForm.FindAllStringSubmatch(address.value, -1) {
-			_, err := strconv.ParseUint(port[1], 10, 16)
-			p.require(err == nil, address.name, "has a port that is greater than 65535")
+		for _, value := range of.values {
+			for _, port := range portForm.FindAllStringSubmatch(value[strings.LastIndex(value, "@")+1:], -1) {
+				_, err := strconv.ParseUint(port[1], 10, 16)
+				p.require(err == nil, of.name, "has a port that is greater than 65535")
+			}
 		}
 	}
 }

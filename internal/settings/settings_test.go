@@ -91,10 +91,11 @@ func TestSettingsAreChecked(t *testing.T) {
 
 		{"", "HTTP_ADDR", "greater than 65535", []string{":99999", "[::1]:65536"}},
 		{"", "MYSQL_DSN", "greater than 65535", []string{"u:p@tcp(db:65536)/flashsale"}},
-		{"", "MYSQL_DSN", ok, []string{"u:99999@tcp(db:65535)/flashsale", "u:x/:99999/y@tcp(db)/flashsale"}},
+		{"", "MYSQL_DSN", ok, []string{"u:99999@tcp(db:65535)/flashsale", "u:x/:99999/y@tcp(db)/flashsale",
+			"u:99999,x@tcp(db)/flashsale", "u:99999)?@tcp(db)/flashsale"}},
 		{"", "REDIS_URL", "greater than 65535", []string{"redis://r:65536", "redis://r:65536/1",
 			"redis://r:65536?db=1", "redis+sentinel://s:1?master_name=m&addr=t:65536&addr=u:1", "redis+cluster://r:99999"}},
-		{"", "REDIS_URL", ok, []string{"redis://u:99999@r:65535/1"}},
+		{"", "REDIS_URL", ok, []string{"redis://u:99999@r:65535/1", "redis://u:99999,x@r"}},
 		{"LOCK=redlock", "REDLOCK_URLS", "greater than 65535", []string{a + ",redis://b:65536," + c}},
 		{"LOCK=etcd", "ETCD_ADDR", "greater than 65535", []string{"a:1,https://b:65536"}},
 		{"", "JWT_JWKS", "greater than 65535", []string{"https://login.example:65536/keys"}},
