@@ -63,3 +63,27 @@ func TestRestockIsRepeatedAfterAConflict(t *testing.T) {
 		t.Errorf("%+v, %v, changes %+v, %v", c, err, changes, changesErr)
 	}
 }
+
+// Between the two queries of a list an administrator may delete a coupon, or a proxy choose a
+// server that lags.
+func TestListLeavesOutACouponThatIsGone(t *testing.T) {
+	t.Parallel()
+	proxy, db, direct := proxied(t)
+	for id := range int64(3) {
+		mustCreate(t, coupon.NewStore(direct), id+1, 5)
+	}
+	held, listed := proxy.Hold("SELECT c.*, u.stock"), make(chan []coupon.Coupon, 1)
+	go func() {
+		coupons, err := coupon.NewStore(db).List(context.Background(), 0, 10)
+		if err != nil {
+			t.Error(err)
+		}
+		listed <- coupons
+	}()
+	check.Eventually(t, "the coupons are read", held.Caught)
+	direct.MustExec(`DELETE FROM coupons WHERE id = 2`)
+	held.Deliver()
+	if coupons := <-listed; len(coupons) != 2 || coupons[0].ID != 3 || coupons[1].ID != 1 {
+		t.Errorf("%+v, want coupons 3 and 1", coupons)
+	}
+}

@@ -146,7 +146,13 @@ func (s *Store) List(ctx context.Context, before int64, limit int) ([]Coupon, er
 	err := s.db.SelectContext(ctx, &ids, q, before, before, limit)
 	coupons := []Coupon{}
 	if err == nil && len(ids) > 0 {
-		coupons, err = FindAll(ctx, s.db, ids...)
+		var all []found
+		all, err = findAll(ctx, s.db, ids...)
+		for _, f := range all {
+			if f.exists { // it may be gone since
+				coupons = append(coupons, f.coupon)
+			}
+		}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("coupons: list: %w", err)
