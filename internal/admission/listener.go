@@ -23,7 +23,8 @@ type Listener struct {
 	full      atomic.Bool   // while one waits that has left the queue
 	refusing  chan struct{} // has an element for each refusal in the background
 	refused   atomic.Int64
-	failure   error // of the accepting; set before waiting is closed
+	held      atomic.Int64 // connections that are not closed, and one for acceptAll
+	failure   error        // of the accepting; set before waiting is closed
 	closeOnce func() error
 }
 
@@ -38,16 +39,19 @@ type arrival struct {
 func Bound(l net.Listener, conns int, timeout Timeout, response []byte) *Listener {
 	bounded := &Listener{Listener: l, timeout: timeout, response: response, closeOnce: sync.OnceValue(l.Close),
 		open: make(chan struct{}, conns), waiting: make(chan arrival, 8*conns), refusing: make(chan struct{}, 2*conns)}
+	bounded.held.Add(1)
 	go bounded.acceptAll()
 	return bounded
 }
 
 func (l *Listener) acceptAll() {
+	defer l.held.Add(-1)
 	defer close(l.waiting)
 	for {
 		conn, err := l.Listener.Accept()
 		switch {
 		case err == nil:
+			l.held.Add(1)
 			l.waiting <- arrival{conn, time.Now()}
 		case isTemporary(err): // for want of open files
 			time.Sleep(100 * time.Millisecond)
@@ -68,7 +72,7 @@ func isTemporary(err error) bool {
 func (l *Listener) Accept() (net.Conn, error) {
 	for next := range l.waiting {
 		if l.admit(next.time.Add(l.timeout.Connect())) {
-			return &conn{next.Conn, sync.OnceFunc(func() { <-l.open })}, nil
+			return &conn{next.Conn, sync.OnceFunc(func() { <-l.open; l.held.Add(-1) })}, nil
 		}
 		l.refuse(next.Conn)
 	}
@@ -128,6 +132,7 @@ func (l *Listener) refuse(c net.Conn) {
 // respond reads the request first: with unread data, the kernel would reset the connection,
 // and the client might not read the response. A client that sends nothing gets none.
 func (l *Listener) respond(c net.Conn, limit time.Duration) {
+	defer l.held.Add(-1)
 	defer c.Close()
 	_ = c.SetDeadline(time.Now().Add(limit))
 	var request [4096]byte
@@ -144,7 +149,7 @@ func (l *Listener) respond(c net.Conn, limit time.Duration) {
 func (l *Listener) Drain(ctx context.Context) error {
 	awaitHandshakes(ctx, l.Listener)
 	err := l.Close()
-	for end := idleEnd(ctx); len(l.open) > 0 && time.Now().Before(end) && ctx.Err() == nil; {
+	for end := idleEnd(ctx); l.held.Load() > 0 && time.Now().Before(end) && ctx.Err() == nil; {
 		time.Sleep(10 * time.Millisecond)
 	}
 	return err

@@ -32,11 +32,16 @@ func serve(t *testing.T, conns int, longest time.Duration) (*Listener, *http.Ser
 func serveOn(t *testing.T, l net.Listener, conns int, longest time.Duration) (*Listener, *http.Server) {
 	t.Helper()
 	bounded := Bound(l, conns, Timeout(3*longest), []byte(refusal))
+	return bounded, serveHTTP(t, bounded)
+}
+
+func serveHTTP(t *testing.T, l net.Listener) *http.Server {
+	t.Helper()
 	server := &http.Server{Handler: http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})}
 	served := make(chan struct{})
-	go func() { defer close(served); _ = server.Serve(bounded) }()
+	go func() { defer close(served); _ = server.Serve(l) }()
 	t.Cleanup(func() { _ = server.Close(); <-served })
-	return bounded, server
+	return server
 }
 
 // connect returns a connection that has sent a request.
@@ -167,13 +172,17 @@ func TestEveryConnectionOfAFloodIsAnsweredOrClosed(t *testing.T) {
 
 // A lateListener accepts nothing until resumed is closed.
 type lateListener struct {
-	*net.TCPListener
+	net.Listener
 	resumed chan struct{}
 }
 
 func (l lateListener) Accept() (net.Conn, error) {
 	<-l.resumed
-	return l.TCPListener.Accept()
+	return l.Listener.Accept()
+}
+
+func (l lateListener) SyscallConn() (syscall.RawConn, error) {
+	return l.Listener.(*net.TCPListener).SyscallConn()
 }
 
 // nginx does not repeat a claim that it has sent, and the kernel tells it of the
@@ -182,8 +191,10 @@ func TestDrainServesConnectionsThatAreNotAccepted(t *testing.T) {
 	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	check.NoError(t, err)
-	late := lateListener{l.(*net.TCPListener), make(chan struct{})}
-	bounded, server := serveOn(t, late, 4, time.Minute)
+	late := lateListener{l, make(chan struct{})}
+	bounded := Bound(late, 4, Timeout(time.Minute), []byte(refusal))
+	later := lateListener{bounded, make(chan struct{})}
+	server := serveHTTP(t, later)
 	var conns []net.Conn
 	for range 4 {
 		conns = append(conns, connect(t, l))
@@ -194,6 +205,7 @@ func TestDrainServesConnectionsThatAreNotAccepted(t *testing.T) {
 		drained <- server.Shutdown(context.Background())
 	}()
 	time.AfterFunc(50*time.Millisecond, func() { close(late.resumed) }) // without Drain it were closed by then
+	time.AfterFunc(100*time.Millisecond, func() { close(later.resumed) })
 	for i, c := range conns {
 		if got := status(t, c); got != 200 {
 			t.Errorf("connection %d: status %d", i, got)
