@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -65,8 +66,9 @@ type Page struct {
 	Downloads string
 	origin    *url.URL
 
-	mu       sync.Mutex
-	problems []string
+	mu          sync.Mutex
+	problems    []string
+	interrupted bool // since the page was opened
 }
 
 // Open opens a URL in a tab that shares nothing with other tabs. It is closed at the end of tb,
@@ -85,7 +87,19 @@ func (b *Browser) Open(tb testing.TB, address string, look Look) *Page {
 	})
 	p.Tab, _ = chromedp.NewContext(ctx, chromedp.WithNewBrowserContext(), chromedp.WithListener(p.record))
 	check.NoError(tb, errors.Join(p.enable(), p.setLook(look), chromedp.Do(p.Tab, chromedp.Navigate(address))))
+	for p.wasInterrupted() {
+		check.NoError(tb, chromedp.Do(p.Tab, chromedp.Navigate("about:blank"), chromedp.Navigate(address)))
+	}
 	return p
+}
+
+// wasInterrupted reports whether requests have failed since the last call because another
+// test has changed the network of this machine.
+func (p *Page) wasInterrupted() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	defer func() { p.interrupted = false }()
+	return p.interrupted
 }
 
 func (p *Page) enable() error {
@@ -158,6 +172,10 @@ func (p *Page) record(event any) {
 func (p *Page) add(problem string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if strings.Contains(problem, "net::ERR_NETWORK_CHANGED") {
+		p.interrupted = true
+		return
+	}
 	p.problems = append(p.problems, problem)
 }
 
