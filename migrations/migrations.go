@@ -16,6 +16,7 @@ import (
 	"fmt"
 	"io/fs"
 	"math/rand/v2"
+	"strings"
 	"time"
 
 	mysqldriver "github.com/go-sql-driver/mysql"
@@ -61,10 +62,7 @@ const repeatFor = time.Minute
 func run(ctx context.Context, db *sql.DB, step int) error {
 	for end := time.Now().Add(repeatFor); ; {
 		err := runOnce(ctx, db, step)
-		if errors.Is(err, database.ErrLocked) {
-			end = time.Now().Add(repeatFor) // golang-migrate gives up after 10 seconds
-		}
-		if !isConflict(err) && !isLost(err) && !errors.Is(err, database.ErrLocked) || time.Now().After(end) {
+		if !isConflict(err) && !isLost(err) || time.Now().After(end) {
 			return err
 		}
 		if ended := transaction.Pause(ctx, 50*time.Millisecond+rand.N(50*time.Millisecond)); ended != nil {
@@ -103,13 +101,19 @@ func runOnce(ctx context.Context, db *sql.DB, step int) error {
 	return nil
 }
 
-// lock waits until this connection alone may migrate the database. Golang-migrate
-// has a lock of its own, but waits for it for 10 seconds only, and does not hold
-// it while a dirty version is repaired.
+// lock waits until this connection alone may migrate the database. Golang-migrate's own
+// lock, for which it waits for 10 seconds only, is not held while a dirty version is repaired.
+//
+// Percona XtraDB Cluster forbids named locks unless its strict mode is changed. There all
+// processes are like those on different nodes of a cluster.
 func lock(ctx context.Context, conn *sql.Conn) error {
 	const q = `SELECT GET_LOCK(SHA2(CONCAT('migrations of ', DATABASE()), 256), 1)` // vtgate has it in no expression
 	for locked := (sql.NullBool{}); !locked.Bool; {
-		if err := conn.QueryRowContext(ctx, q).Scan(&locked); err != nil {
+		err := conn.QueryRowContext(ctx, q).Scan(&locked)
+		if err != nil && strings.Contains(err.Error(), "prohibits use of GET_LOCK") {
+			return nil
+		}
+		if err != nil {
 			return err
 		}
 	}

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/go-sql-driver/mysql"
-	"github.com/golang-migrate/migrate/v4/database"
 	"github.com/jmoiron/sqlx"
 
 	"example.com/flashsale/internal/check"
@@ -64,32 +63,12 @@ func TestDownRevertsAnInterruptedMigration(t *testing.T) {
 }
 
 // The other process needs longer than the 10 seconds after which golang-migrate
-// gives up. It has the lock of this package, or golang-migrate's.
+// would give up.
 func TestUpWaitsForAnotherProcess(t *testing.T) {
 	t.Parallel()
-	for name, lock := range map[string]func(database string) string{
-		"ours": func(database string) string {
-			return fmt.Sprintf("SHA2('migrations of %s', 256)", database)
-		},
-		"golang-migrate's": func(name string) string {
-			id, _ := database.GenerateAdvisoryLockId(name + ":flashsale_migrations")
-			return "'" + id + "'"
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			waitsFor(t, lock)
-		})
-	}
-}
-
-func waitsFor(t *testing.T, lock func(database string) string) {
-	t.Helper()
 	db := emptyDatabase(t)
-	var name string
-	check.NoError(t, db.Get(&name, `SELECT DATABASE()`))
 	execute := elsewhere(t, db)
-	execute("DO GET_LOCK(" + lock(name) + ", 0)")
+	execute(`DO GET_LOCK(SHA2(CONCAT('migrations of ', DATABASE()), 256), 0)`)
 	done := make(chan error)
 	go func() { done <- migrations.Up(context.Background(), db.DB) }()
 	select {
@@ -99,6 +78,17 @@ func waitsFor(t *testing.T, lock func(database string) string) {
 	}
 	execute(`DO RELEASE_ALL_LOCKS()`)
 	check.NoError(t, <-done)
+}
+
+// Percona XtraDB Cluster refuses named locks in its default mode.
+func TestUpNeedsNoNamedLock(t *testing.T) {
+	t.Parallel()
+	proxy, dsn := labtest.ProxiedMySQL(t, labtest.EmptyDatabase(t, labtest.SharedMySQL(t)))
+	for range 100 {
+		proxy.Refuse("GET_LOCK", faultproxy.MySQLError(1105,
+			"Percona-XtraDB-Cluster prohibits use of GET_LOCK with pxc_strict_mode = ENFORCING"))
+	}
+	mustUp(t, labtest.Open(t, dsn))
 }
 
 // A process on another node has other named locks: it may begin a migration at any

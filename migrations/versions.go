@@ -36,7 +36,7 @@ func openVersions(ctx context.Context, conn *sql.Conn) (versions, error) {
 		return versions{}, err
 	}
 	// Unlike WithInstance, WithConnection does not close the pool.
-	driver, err := mysql.WithConnection(ctx, conn, &mysql.Config{MigrationsTable: versionTable})
+	driver, err := mysql.WithConnection(ctx, conn, &mysql.Config{MigrationsTable: versionTable, NoLock: true})
 	return versions{driver, conn}, err
 }
 
