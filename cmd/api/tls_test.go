@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/redis/go-redis/v9"
@@ -12,7 +13,7 @@ import (
 )
 
 // startTLSRedis starts a Redis that accepts the user sale only, by TLS with a
-// certificate of the authority in dir, which has only its own. It returns its URL.
+// certificate of the authority in dir, which has only its own. It returns the URL with that.
 func startTLSRedis(t *testing.T, dir string) string {
 	t.Helper()
 	l := labtest.Lab(t)
@@ -29,7 +30,8 @@ func startTLSRedis(t *testing.T, dir string) string {
 	rdb := redis.NewClient(&redis.Options{Network: "unix", Addr: r.URL[len("unix://"):]})
 	defer rdb.Close()
 	check.NoError(t, rdb.Do(t.Context(), "ACL", "SETUSER", "default", "off").Err())
-	return fmt.Sprintf("rediss://sale:password@127.0.0.1:%d/0", port)
+	const url = "rediss://sale:password@127.0.0.1:%d/0?client_cert=%[2]s/cert.pem&client_key=%[2]s/key.pem"
+	return fmt.Sprintf(url, port, dir)
 }
 
 // startTLSMySQL starts a server that accepts the user sale by TLS only, and returns
@@ -54,9 +56,33 @@ func TestServersAreReachedByTLS(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	labtest.Certificate(t, dir+"/cert.pem", dir+"/key.pem")
-	redisURL := startTLSRedis(t, dir) + "?client_cert=" + dir + "/cert.pem&client_key=" + dir + "/key.pem"
+	redisURL := startTLSRedis(t, dir)
 	i, err := lab.StartAPI(labtest.Lab(t), buildBinary(t), "tls", "MYSQL_DSN="+startTLSMySQL(t, dir)+"?tls=true",
 		"REDIS_URL="+redisURL, "JWT_SECRET="+secret, "SSL_CERT_FILE="+dir+"/cert.pem")
 	check.NoError(t, err) // it is not ready
 	t.Cleanup(i.Kill)
+}
+
+// By TLS, go-redis does not see that a connection was closed, and repeats a command once.
+func TestIdleConnectionsThatRedisHasClosedAreNotUsed(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	labtest.Certificate(t, dir+"/cert.pem", dir+"/key.pem")
+	url := startTLSRedis(t, dir) + "&skip_verify=true"
+	rdb, admin := labtest.DialURL(t, url), labtest.DialURL(t, url)
+	check.NoError(t, admin.ConfigSet(t.Context(), "timeout", "5").Err())
+	clients := func() int { return strings.Count(admin.ClientList(t.Context()).Val(), "\n") }
+	var idle []*redis.Conn
+	for range 4 {
+		idle = append(idle, rdb.(*redis.Client).Conn())
+		check.NoError(t, idle[len(idle)-1].Ping(t.Context()).Err())
+	}
+	for _, conn := range idle {
+		check.NoError(t, conn.Close())
+	}
+	if n := clients(); n != 5 {
+		t.Errorf("%d connections, want 5", n)
+	}
+	check.Eventually(t, "Redis has closed the idle connections", func() bool { return clients() == 1 })
+	check.NoError(t, rdb.Ping(t.Context()).Err())
 }

@@ -21,6 +21,9 @@ const (
 	dialTimeout = 2 * time.Second
 	ioTimeout   = time.Second // of a read, and of a write
 	maxRetries  = 1
+	// idleTime is how long a connection may be idle. A server or a proxy closes it later, or
+	// forgets it; go-redis does not see that by TLS, and repeats a command on another such one.
+	idleTime = 4 * time.Second
 	// clusterReload is how often the client reloads the cluster's state. A
 	// dead master sends no redirection, and go-redis's default is a minute.
 	clusterReload = 500 * time.Millisecond
@@ -82,6 +85,7 @@ func single(url string, conns int, certificate clientCertificate) (redis.Univers
 	o.ContextTimeoutEnabled = true // the caller's deadline ends the call, not only the wait for a connection
 	o.DialTimeout = dialTimeout
 	o.ReadTimeout, o.WriteTimeout, o.MaxRetries = ioTimeout, ioTimeout, maxRetries
+	o.ConnMaxIdleTime = idleTime
 	o.MaintNotificationsConfig = withoutNotifications()
 	return redis.NewClient(o), nil
 }
@@ -98,6 +102,7 @@ func sentinel(url string, conns int, certificate clientCertificate) (redis.Unive
 	o.ContextTimeoutEnabled = true
 	o.DialTimeout = dialTimeout
 	o.ReadTimeout, o.WriteTimeout, o.MaxRetries = ioTimeout, ioTimeout, maxRetries
+	o.ConnMaxIdleTime = idleTime
 	o.ReplicaOnly = false
 	return redis.NewFailoverClient(o), nil
 }
@@ -115,7 +120,7 @@ func cluster(url string, conns int, certificate clientCertificate) (redis.Univer
 	o.PoolSize = conns
 	o.ContextTimeoutEnabled = true
 	o.DialTimeout = dialTimeout
-	o.ReadTimeout, o.WriteTimeout = ioTimeout, ioTimeout
+	o.ReadTimeout, o.WriteTimeout, o.ConnMaxIdleTime = ioTimeout, ioTimeout, idleTime
 	o.ClusterStateReloadInterval = clusterReload
 	o.ReadOnly, o.RouteByLatency, o.RouteRandomly = false, false, false
 	o.MaintNotificationsConfig = withoutNotifications()
