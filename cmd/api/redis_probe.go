@@ -99,20 +99,25 @@ func explained(err error) error {
 		return nil
 	}
 	const rights = "the Redis user lacks a right: give it those of docs/install.md by ACL SETUSER"
-	const renamed = "a command that docs/install.md names has another name here: remove its rename-command"
-	for text, advice := range map[string]string{
-		"NOPERM":                 rights,
-		"ACL failure in script":  rights, // Redis 7.2 and later
-		"The user executing the": rights, // before
-		"ERR unknown command":    renamed,
-		"ERR Unknown Redis":      renamed, // in a script
-		"WRONGTYPE":              "another program uses this key: set REDIS_PREFIX",
-		"OOM":                    "the memory of Redis is full: raise maxmemory",
-		"MOVED":                  "this is a node of a cluster: let REDIS_URL begin with redis+cluster",
-		"ERR syntax error":       "the service needs Redis 7 or later, or Valkey",
+	const unknown = "a command that docs/install.md names is unknown here: remove its rename-command; " +
+		"before sentinels, let REDIS_URL begin with redis+sentinel"
+	const nameless = "the nodes of the cluster do not tell their addresses: set their cluster-preferred-endpoint-type ip"
+	for _, known := range []struct{ text, advice string }{
+		{"NOPERM", rights},
+		{"ACL failure in script", rights},  // Redis 7.2 and later
+		{"The user executing the", rights}, // before
+		{"ERR unknown command", unknown},
+		{"ERR Unknown", unknown}, // in a script
+		{"WRONGTYPE", "another program uses this key: set REDIS_PREFIX"},
+		{"OOM", "the memory of Redis is full: raise maxmemory"},
+		{"MOVED", "this is a node of a cluster: let REDIS_URL begin with redis+cluster"},
+		{"ERR syntax error", "the service needs Redis 7 or later, or Valkey"},
+		{"sentinels specified in configuration are unreachable: redis: nil", "the sentinels know no such master_name"},
+		{"redis: nil", nameless}, // unknown-endpoint
+		{"lookup ?", nameless},   // hostname, without cluster-announce-hostname
 	} {
-		if strings.Contains(err.Error(), text) {
-			return fmt.Errorf("%s: %w", advice, err)
+		if strings.Contains(err.Error(), known.text) {
+			return fmt.Errorf("%s: %w", known.advice, err)
 		}
 	}
 	return err

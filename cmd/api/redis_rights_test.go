@@ -113,12 +113,35 @@ func TestReadyzNamesWhatRedisRefuses(t *testing.T) {
 	}
 }
 
-// The keys that this node does not have are most.
-func TestNodeOfAClusterIsExplained(t *testing.T) {
+// The keys that the node of a cluster does not have are most.
+func TestURLOfAnotherTopologyIsExplained(t *testing.T) {
 	t.Parallel()
 	node, _, _ := strings.Cut(labtest.SharedCluster(t).URL, "?")
-	i := begin(t, environ(t, map[string]string{"REDIS_URL": strings.Replace(node, "redis+cluster", "redis", 1)}))
-	eventually(t, func() bool { return strings.Contains(i.log.String(), "let REDIS_URL begin with redis+cluster") })
+	sentinels := labtest.Topology(t, "sentinel").URL
+	sentinel, _, _ := strings.Cut(sentinels, "?")
+	for url, says := range map[string]string{
+		strings.Replace(node, "redis+cluster", "redis", 1):       "let REDIS_URL begin with redis+cluster",
+		strings.Replace(sentinel, "redis+sentinel", "redis", 1):  "let REDIS_URL begin with redis+sentinel",
+		strings.Replace(sentinels, "name=main", "name=other", 1): "no such master_name",
+	} {
+		i := begin(t, environ(t, map[string]string{"REDIS_URL": url}))
+		eventually(t, func() bool { return i.log.Says("dependency unavailable", "error", says) })
+	}
+}
+
+// A cluster behind a proxy may be set to name no addresses, or host names that it does not have.
+func TestClusterThatNamesNoAddressesIsExplained(t *testing.T) {
+	t.Parallel()
+	cluster := labtest.Topology(t, "cluster")
+	for _, endpoint := range []string{"unknown-endpoint", "hostname"} {
+		for _, node := range cluster.Nodes {
+			mustDo(t, labtest.Dial(t, node), "CONFIG SET cluster-preferred-endpoint-type "+endpoint)
+		}
+		i := begin(t, environ(t, map[string]string{"REDIS_URL": cluster.URL}))
+		eventually(t, func() bool {
+			return i.log.Says("dependency unavailable", "error", "cluster-preferred-endpoint-type")
+		})
+	}
 }
 
 // Redis before 7 knows no SET with both NX and GET; a command may be renamed.
