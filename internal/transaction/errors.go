@@ -53,6 +53,7 @@ var meanings = map[uint16]meaning{
 	TooManyConnections: {unknown, true},
 	DatabaseDenied:     {refused, true},
 	1047:               {conflict, true}, // Galera: the node does not belong to the majority, or is joining it
+	1049:               {unknown, true},  // no such database: it is being restored
 	TableExists:        {unknown, false}, // CREATE TABLE commits by itself: see package migrations
 	1053:               {unknown, true},  // the server is shutting down
 	DuplicateColumn:    {unknown, false}, // ALTER TABLE commits by itself: see package migrations
@@ -60,7 +61,7 @@ var meanings = map[uint16]meaning{
 	1064:               {refused, false}, // syntax error
 	TableDenied:        {refused, true},
 	ColumnDenied:       {refused, true},
-	NoSuchTable:        {unknown, false},
+	NoSuchTable:        {unknown, true}, // it is being restored, or exchanged
 	ErrorDuringCommit:  {unknown, false},
 	TooManyOfUser:      {unknown, true},
 	LockWaitTimeout:    {conflict, true},
@@ -125,12 +126,12 @@ func meaningOf(err error) meaning {
 	case isOfData(e.SQLState):
 		return meaning{foreign, true}
 	}
-	return meaning{unknown, string(e.SQLState[:]) == general}
+	return meaning{unknown, string(e.SQLState[:2]) == general}
 }
 
-// general is the state of errors that the SQL standard does not know: a full disk, a
-// timeout, a table without its file, a proxy without its server.
-const general = "HY000"
+// general is the class of errors that the SQL standard does not know: a full disk or memory,
+// a timeout, a table without its file, a proxy without its server.
+const general = "HY"
 
 // isOfData reports whether a state of the SQL standard is of a class that tells of a row's
 // data: an exception, a constraint, or the SIGNAL of a trigger.
