@@ -99,7 +99,8 @@ const (
 // limitTransactions sets the best timeouts that the server has. A server or proxy
 // that refuses them is used without.
 func (c *connector) limitTransactions(ctx context.Context, conn driver.ExecerContext) error {
-	_, err := conn.ExecContext(ctx, "SET SESSION innodb_lock_wait_timeout = "+c.lockWait, nil)
+	waits := "SET SESSION innodb_lock_wait_timeout = " + c.lockWait + ", lock_wait_timeout = " + c.lockWait
+	_, err := conn.ExecContext(ctx, waits, nil)
 	if err != nil && !isRefused(err) {
 		return err
 	}

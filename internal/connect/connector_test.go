@@ -12,6 +12,7 @@ import (
 	"example.com/flashsale/internal/connect"
 	"example.com/flashsale/internal/faultproxy"
 	"example.com/flashsale/internal/lab/labtest"
+	"example.com/flashsale/internal/transaction"
 )
 
 // proxied returns a proxy in front of the database, and a pool of one connection
@@ -86,6 +87,20 @@ func TestShortTransactionsFitTheServer(t *testing.T) {
 	proxy.Refuse("innodb_lock_wait_timeout", unknownVariable)
 	if err := db.PingContext(t.Context()); err != nil {
 		t.Errorf("without any timeout: %v", err)
+	}
+}
+
+// As a report that is running makes an ALTER TABLE lock it.
+func TestStatementDoesNotWaitForALockedTableForLong(t *testing.T) {
+	t.Parallel()
+	dsn := labtest.DSN(t)
+	other, err := labtest.Open(t, dsn).Conn(t.Context())
+	check.NoError(t, err)
+	_, err = other.ExecContext(t.Context(), `LOCK TABLES coupon_orders WRITE`)
+	check.NoError(t, err)
+	_, err = labtest.Open(t, dsn, connect.BriefLockWaits).ExecContext(t.Context(), `DELETE FROM coupon_orders`)
+	if !transaction.HasNumber(err, transaction.LockWaitTimeout) {
+		t.Error(err)
 	}
 }
 

@@ -94,12 +94,13 @@ func MultiStatements(s *settings) { s.MultiStatements = true }
 // MariaDB has a timeout for idle transactions. MySQL has one for idle
 // connections only, so there the pool closes its idle connections early.
 //
-// A statement waits for a row lock for some seconds, too. The server does not
-// notice that the client has closed the connection meanwhile: statements whose
-// claims have given up would occupy its connections for 50 seconds, the default.
+// A statement waits for a row or a table for some seconds, too. The server does not
+// notice that the client has closed the connection meanwhile: statements whose claims
+// have given up would occupy its connections for 50 seconds, the default, and in MySQL
+// for as long as a table is locked, up to a year, until it has none left.
 func ShortTransactions(s *settings) { s.lockWait = "3" }
 
-// BriefLockWaits is ShortTransactions with the shortest wait for a row lock that
+// BriefLockWaits is ShortTransactions with the shortest wait for a row or a table that
 // MySQL has, one second. It is for transactions that others wait for.
 func BriefLockWaits(s *settings) { s.lockWait = "1" }
 
