@@ -103,8 +103,13 @@ func TestInitConnectLeavesNoTransactionAndIsNamedIfItFails(t *testing.T) {
 		t.Errorf("%d rows are committed, %v", rows, err)
 	}
 	admin.MustExec(`SET GLOBAL init_connect = 'INSERT INTO audit.logins VALUES (1)'`)
-	if err := labtest.Open(t, dsn).Ping(); err == nil || !strings.Contains(err.Error(), "init_connect") {
+	db := labtest.Open(t, dsn)
+	err := db.Ping()
+	if err == nil || !strings.Contains(err.Error(), "init_connect") {
 		t.Errorf("got %v, want an error that names init_connect", err)
+	}
+	if again := db.Ping(); again == nil || connect.Cause(again) != connect.Cause(err) { // by which logs are kept short
+		t.Errorf("got %v after %v, want the same cause", again, err)
 	}
 }
 

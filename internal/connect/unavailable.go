@@ -8,6 +8,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"regexp"
 
 	"github.com/go-sql-driver/mysql"
 	"github.com/redis/go-redis/v9"
@@ -36,11 +37,14 @@ func IsUnavailable(err error) bool {
 	return network || certificate || reply && !errors.Is(err, redis.Nil) || transaction.IsUnavailable(err)
 }
 
-// Cause returns the words in which a server refused a call, without what was called, or
-// err's own words if none did.
+// connectionID is in MySQL's words of a failing init_connect.
+var connectionID = regexp.MustCompile(` connection \d+`)
+
+// Cause returns the words in which a server refused a call, without what was called and
+// by which connection, or err's own words if none did.
 func Cause(err error) string {
 	if refusal, ok := errors.AsType[*mysql.MySQLError](err); ok {
-		return refusal.Error()
+		return connectionID.ReplaceAllString(refusal.Error(), " connection")
 	}
 	if refusal, ok := errors.AsType[redis.Error](err); ok {
 		return refusal.Error()
