@@ -208,7 +208,7 @@ func TestServiceReadsWhatComposeSets(t *testing.T) {
 	config := read(t, "internal/settings/settings.go")
 	known, required := firstGroups(`env:"([A-Z_]+)`, config), firstGroups(`env:"([A-Z_]+),required`, config)
 	if len(known) < 10 || len(required) < 2 {
-		t.Fatalf("config.go has %d settings, %d of them required: have they moved?", len(known), len(required))
+		t.Fatalf("settings.go has %d settings, %d of them required: have they moved?", len(known), len(required))
 	}
 	for _, name := range []string{"api-a", "api-b", "api-c", "migrate"} {
 		for key := range p.Services[name].Environment {

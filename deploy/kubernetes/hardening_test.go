@@ -62,7 +62,7 @@ func TestThereAreTwoInstancesOnDifferentNodes(t *testing.T) {
 	}
 }
 
-// What the comment of the autoscaler and docs/operations.md count: two pools of
+// What the comment of the autoscaler and docs/install.md count: two pools of
 // MYSQL_CONNS, and one connection for the probe.
 func TestConnectionsOfAnInstanceAreCounted(t *testing.T) {
 	conns := firstGroups(`env:"MYSQL_CONNS" envDefault:"(\d+)"`, read(t, "internal/settings/settings.go"))

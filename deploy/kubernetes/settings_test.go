@@ -16,7 +16,7 @@ func TestServiceReadsWhatItIsGiven(t *testing.T) {
 	known := firstGroups(`env:"([A-Z_]+)`, config)
 	secret := firstGroups(`env:"([A-Z_]+)[^"]*"[^\n]* secret:"true"`, config)
 	if len(known) < 10 || len(secret) < 3 {
-		t.Fatalf("config.go has %d settings, %d of them secrets: have they moved?", len(known), len(secret))
+		t.Fatalf("settings.go has %d settings, %d of them secrets: have they moved?", len(known), len(secret))
 	}
 	for name := range m.settings.Data {
 		if !slices.Contains(known, name) && !strings.HasPrefix(name, "GO") || slices.Contains(secret, name) {

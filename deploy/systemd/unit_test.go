@@ -56,7 +56,7 @@ func TestServiceReadsWhatTheUnitGives(t *testing.T) {
 	text, config := read(t, unit), read(t, "../../internal/settings/settings.go")
 	secret := firstGroups(`env:"([A-Z_]+)[^"]*"[^\n]* secret:"true"`, config)
 	if len(secret) < 3 {
-		t.Fatalf("config.go has %d secrets: have they moved?", len(secret))
+		t.Fatalf("settings.go has %d secrets: have they moved?", len(secret))
 	}
 	var want []string
 	for _, name := range firstGroups(`(?m)^LoadCredential=(\w+):`, text) {

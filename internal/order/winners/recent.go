@@ -25,7 +25,7 @@ type recentKey struct {
 // before the order was seen.
 type recentOrder struct{ id, version int64 }
 
-// maxRecentOrders bounds a recentOrders, at some 70 bytes an entry. At 20,000
+// maxRecentOrders bounds a recentOrders, at some 100 bytes an entry. At 20,000
 // orders a second it holds those of the last 12 to 25 seconds.
 const maxRecentOrders = 500_000
 
