@@ -24,7 +24,7 @@ COMPARED ?= Claim|Growth
 MEASURED_groups := Groups
 MEASURED_shards := Shards
 
-.PHONY: vitess load help demo race up test-unit test fuzz judge demo-jmeter pview topologies cluster generations faults holders soak linearizable bench compare docs lint interop mutants model schemathesis compose-test install go
+.PHONY: load help demo race up test-unit test fuzz judge demo-jmeter pview topologies cluster generations faults holders soak linearizable bench compare docs lint interop mutants model schemathesis compose-test install go
 
 help:
 	@awk -v width="$${COLUMNS:-$$({ stty size </dev/tty | cut -d' ' -f2; } 2>/dev/null)}" -f tools/help.awk $(MAKEFILE_LIST)
@@ -88,9 +88,6 @@ topologies: install bin/api bin/loadtest $(K6) ## claim and count on every Redis
 cluster: install bin/api bin/loadtest $(if $(filter vitess shards,$(CLUSTER)),bin/vitess) ## sell on a database that is replicated or a cluster, and kill, freeze and cut off its nodes; CLUSTER=quick is shorter; out/cluster/cluster.json; CLUSTER=groups measures what three members cost, as benchmarks in out/bench/Groups.txt; CLUSTER=vitess sells on two shards, and CLUSTER=shards measures what they add, in out/bench/Shards.txt: both need MySQL in LAB_MYSQLD
 	@deploy/install.sh network cluster clock locks
 	@$(if $(MEASURED_$(CLUSTER)),$(MAKE) --no-print-directory bench ONLY=$(MEASURED_$(CLUSTER)),bin/loadtest cluster)
-
-vitess:
-	@CLUSTER=vitess $(MAKE) --no-print-directory cluster
 
 generations: install bin/loadtest ## break each generation of the articles' lock, and show that the next one holds
 	@deploy/install.sh locks clock
