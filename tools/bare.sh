@@ -36,11 +36,12 @@ request() {
 	cat <&3
 }
 
-# race_under LOCK runs a race under a lock, which its server has to be installed for.
+# race_under LOCK runs the first side of the page's first race under a lock, which its server has to be installed for.
 race_under() {
-	local side response id
-	side='{"lock":"'$1'","lock_scope":"user","guards":["unique","stock"],"commit":"each","instances":2,"redis":"single"}'
-	response=$(request POST /races '{"workload":{"users":5,"claims_per_user":4,"stock":5,"segments":1},"sides":['"$side]}")
+	local race response id
+	race=$(request GET /options '' | grep -o '"presets":\[{"workload":{[^}]*},"sides":\[{[^}]*}')
+	race=$(sed 's/^"presets":\[//; s/"lock":"none"/"lock":"'"$1"'"/' <<<"$race")]}
+	response=$(request POST /races "$race")
 	id=$(grep -o '"id":"[^"]*"' <<<"$response" | head -n 1 | cut -d '"' -f 4) || true
 	until response=$(request GET "/races/$id" '') && grep -q '"state":"ended"' <<<"$response"; do
 		if [ -z "$id" ] || grep -q '"state":"failed"' <<<"$response" || ! kill -0 $server 2>/dev/null; then
