@@ -18,8 +18,7 @@ func TestNoResponseNamesTheHostOfItsRequest(t *testing.T) {
 	i := start(t, environ(t, map[string]string{"CORS_ORIGINS": shop})).ready(t)
 	nginx := behindNginx(t, i.address())
 	paths := []string{"/", "/docs", "/docs?x", "/docs/", "/docs/init.js", "//docs", "/docs/..", "/livez", "/readyz",
-		"/metrics", "/debug", "/debug/", "/openapi.json", "/openapi-3.0.yaml", "/nothing", "/coupons/",
-		"//evil.example/.."}
+		"/metrics", "/debug", "/debug/", "/openapi.json", "/nothing", "/coupons/", "//evil.example/.."}
 	document, _ := i.get(t, "/openapi.json", "").body["paths"].(map[string]any)
 	for path := range maps.Keys(document) {
 		paths = append(paths, strings.ReplaceAll(path, "{id}", "7"))

@@ -53,8 +53,7 @@ func TestDocsCanBeSwitchedOff(t *testing.T) {
 	cfg := f.cfg
 	cfg.Docs, cfg.Metrics = false, prometheus.NewRegistry()
 	f.API = New(cfg)
-	for _, path := range []string{"/", "/docs", "/docs/", "/docs/swagger-ui-bundle.js", "/openapi.json",
-		"/openapi.yaml", "/openapi-3.0.json"} {
+	for _, path := range []string{"/", "/docs", "/docs/", "/docs/swagger-ui-bundle.js", "/openapi.json"} {
 		wantProblem(t, f.do("GET", path, "", ""), 404, "route_not_found")
 	}
 	wantStatus(t, f.do("GET", "/coupons", userToken(t, 42), ""), 200)

@@ -35,30 +35,19 @@ func document() huma.Config {
 	return doc
 }
 
-// routeDocument serves the document that describes the operations, in each
-// format that tools read. huma's own handlers of these paths bypass r's limit, and
-// encode without a lock.
+// routeDocument serves the document that describes the operations. huma's own handler of
+// this path bypasses r's limit, and encodes without a lock.
 func routeDocument(r chi.Router, doc *huma.OpenAPI) {
-	for path, format := range map[string]struct {
-		mediaType string
-		encode    func() ([]byte, error)
-	}{
-		"/openapi.json":     {"application/openapi+json", doc.MarshalJSON},
-		"/openapi.yaml":     {"application/openapi+yaml", doc.YAML},
-		"/openapi-3.0.json": {"application/openapi+json", doc.Downgrade},
-		"/openapi-3.0.yaml": {"application/openapi+yaml", doc.DowngradeYAML},
-	} {
-		encode := sync.OnceValues(format.encode)
-		r.Get(path, func(w http.ResponseWriter, _ *http.Request) {
-			b, err := encode()
-			if err != nil {
-				internal.write(w)
-				return
-			}
-			w.Header().Set("Content-Type", format.mediaType)
-			_, _ = w.Write(b)
-		})
-	}
+	encode := sync.OnceValues(doc.MarshalJSON)
+	r.Get("/openapi.json", func(w http.ResponseWriter, _ *http.Request) {
+		b, err := encode()
+		if err != nil {
+			internal.write(w)
+			return
+		}
+		w.Header().Set("Content-Type", "application/openapi+json")
+		_, _ = w.Write(b)
+	})
 }
 
 // operation describes one route, which is written as "METHOD /path", without its

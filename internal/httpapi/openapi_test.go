@@ -10,11 +10,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/go-chi/chi/v5"
-	"github.com/prometheus/client_golang/prometheus"
 
 	"example.com/flashsale/internal/check"
 )
@@ -112,7 +110,6 @@ func TestDocument(t *testing.T) {
 	t.Run("OpenAPIHasThePatternOfEveryID", f.openAPIHasThePatternOfEveryID)
 	t.Run("EveryOperationSaysWhetherItIsSafeToRepeat", f.everyOperationSaysWhetherItIsSafeToRepeat)
 	t.Run("DocsLoadNothingFromOtherHosts", f.docsLoadNothingFromOtherHosts)
-	t.Run("DocumentIsServedInEveryFormat", f.documentIsServedInEveryFormat)
 }
 
 func (f *fixture) openAPIHasEveryRouteOfTheSale(t *testing.T) {
@@ -169,25 +166,4 @@ func (f *fixture) openAPIHasThePatternOfEveryID(t *testing.T) {
 			}
 		}
 	}
-}
-
-func (f *fixture) documentIsServedInEveryFormat(t *testing.T) {
-	cfg := f.cfg
-	cfg.Metrics = prometheus.NewRegistry()
-	f.API = New(cfg) // has encoded no document
-	var wg sync.WaitGroup
-	for path, want := range map[string]string{
-		"/openapi.json": `"openapi":"3.1.0"`, "/openapi-3.0.json": `"openapi":"3.0.3"`,
-		"/openapi.yaml": "openapi: 3.1.0", "/openapi-3.0.yaml": "openapi: 3.0.3",
-	} {
-		for range 3 {
-			wg.Go(func() {
-				if r := f.do("GET", path, "", ""); r.Code != 200 || !strings.Contains(r.Body.String(), want) ||
-					!strings.HasPrefix(r.Header().Get("Content-Type"), "application/openapi+") {
-					t.Errorf("%s: %d, %v", path, r.Code, r.Header())
-				}
-			})
-		}
-	}
-	wg.Wait()
 }

@@ -64,14 +64,13 @@ func TestStrangersAreLimitedByAddress(t *testing.T) {
 	}
 	for _, r := range []struct{ method, path, token string }{
 		{"GET", "/made-up-path", ""}, {"DELETE", "/coupons", ""}, {"GET", "/readyz", ""}, {"GET", "/docs/", ""},
-		{"GET", "/openapi.json", ""}, {"GET", "/openapi-3.0.yaml", ""}, {"GET", "/orders", "not.a.token"},
-		{"POST", "/coupons/7/orders", "not.a.token"},
+		{"GET", "/openapi.json", ""}, {"GET", "/orders", "not.a.token"}, {"POST", "/coupons/7/orders", "not.a.token"},
 	} {
 		wantProblem(t, f.do(r.method, r.path, r.token, ""), 429, "rate_limited")
 	}
 	wantProblem(t, f.claim("7", userToken(t, 42)), 404, "coupon_not_found") // a user behind the same address
 	wantStatus(t, f.do("GET", "/livez", "", ""), 200)
-	f.wantMetric(t, `flashsale_rate_limited_total{limit="address"} 8`)
+	f.wantMetric(t, `flashsale_rate_limited_total{limit="address"} 7`)
 }
 
 // A client that forges X-Real-IP must neither escape its limit nor use up that
