@@ -11,8 +11,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"runtime"
-	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -57,14 +55,6 @@ func startNginx(t *testing.T, upstreams ...string) *lab.Nginx {
 	return labtest.Start(t, func(l *lab.Lab) (*lab.Nginx, error) { return lab.StartNginx(l, conf, upstreams...) })
 }
 
-// startEdited starts nginx with the deployed limits and edits.
-func startEdited(t *testing.T, upstreams []string, edits ...lab.Edit) *lab.Nginx {
-	t.Helper()
-	return labtest.Start(t, func(l *lab.Lab) (*lab.Nginx, error) {
-		return lab.StartEditedNginx(edits...)(l, conf, upstreams...)
-	})
-}
-
 func edit(file, before, after string) lab.Edit {
 	return lab.Edit{File: file, Before: before, After: after}
 }
@@ -83,7 +73,9 @@ func serve(t *testing.T, h http.HandlerFunc, edits ...lab.Edit) *lab.Nginx {
 	if len(edits) == 0 {
 		return startNginx(t, upstream)
 	}
-	return startEdited(t, []string{upstream}, edits...)
+	return labtest.Start(t, func(l *lab.Lab) (*lab.Nginx, error) {
+		return lab.StartEditedNginx(edits...)(l, conf, upstream)
+	})
 }
 
 // copyOfConf copies conf for a test that changes it.
@@ -103,37 +95,6 @@ func post(t *testing.T, url string, header http.Header) *http.Response {
 	check.NoError(t, err)
 	t.Cleanup(func() { _ = resp.Body.Close() })
 	return resp
-}
-
-func TestClaimsSucceedWhenOneInstanceIsKilled(t *testing.T) {
-	t.Parallel()
-	var a, b atomic.Int64
-	addrA, killA := startInstance(t, func(w http.ResponseWriter, _ *http.Request) { a.Add(1); w.WriteHeader(201) })
-	addrB, _ := startInstance(t, func(w http.ResponseWriter, _ *http.Request) { b.Add(1); w.WriteHeader(201) })
-	nginx := startEdited(t, []string{addrA, addrB}, lab.NoLimits, verbose)
-	repeated := 0
-	sendClaims := func(n int) {
-		for i := range n {
-			resp := post(t, nginx.URL+"/coupons/1/orders", nil)
-			// A worker that runs late has not seen yet that its idle connection is closed.
-			for ; resp.StatusCode == 503 && repeated < runtime.NumCPU(); repeated++ {
-				resp = post(t, nginx.URL+"/coupons/1/orders", nil)
-			}
-			if resp.StatusCode != 201 {
-				t.Fatalf("claim %d: %s\n%s", i, resp.Status, nginx.LogTail())
-			}
-		}
-	}
-	sendClaims(40)
-	if a.Load() == 0 || b.Load() == 0 {
-		t.Fatalf("a got %d claims, b %d: want some at both", a.Load(), b.Load())
-	}
-	before := b.Load()
-	killA()
-	sendClaims(200)
-	if got := b.Load() - before; got != 200 {
-		t.Errorf("b got %d of 200 claims after a was killed", got)
-	}
 }
 
 func TestClientCannotForgeAddress(t *testing.T) {
