@@ -52,12 +52,10 @@ type Locker struct {
 // are sent together in the next, a hundred in one script. In a cluster, where a script
 // must not leave its slot, each is sent by itself. Its leases have no fence.
 func New(rdb redis.UniversalClient) *Locker {
-	l := &Locker{rdb: rdb, requests: batcher{rdb: rdb, publish: "publish"}}
+	l := &Locker{rdb: rdb, requests: batcher{rdb: rdb, publish: redisdriver.PublishCommand(rdb)},
+		messages: redisdriver.NewSubscriber(rdb)}
 	l.acquire = l.acquirePlain
-	if _, l.cluster = rdb.(*redis.ClusterClient); l.cluster {
-		l.requests.publish = "spublish" // stays on the key's own node
-	}
-	l.messages = redisdriver.NewSubscriber(rdb, func(context.Context) (bool, error) { return l.cluster, nil })
+	_, l.cluster = rdb.(*redis.ClusterClient)
 	return l
 }
 

@@ -29,11 +29,10 @@ func (k counter) value(ctx context.Context) (int, error) {
 // run runs a script with the arguments PUBLISH command, channel and n, which must be at least
 // least.
 func (k counter) run(ctx context.Context, script *redis.Script, least, n int) *redis.Cmd {
-	publish, err := k.c.publishCommand(ctx)
-	if err = errors.Join(checkNumber(n, least), err); err != nil {
+	if err := checkNumber(n, least); err != nil {
 		return redis.NewCmdResult(nil, err)
 	}
-	return script.Run(ctx, noRetryClient{k.c.rdb}, []string{k.name}, publish, k.channel, n)
+	return script.Run(ctx, noRetryClient{k.c.rdb}, []string{k.name}, k.c.publish, k.channel, n)
 }
 
 // checkNumber accepts what is at least least and an int in Java.

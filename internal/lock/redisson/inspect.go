@@ -35,11 +35,7 @@ const forceUnlock = "force unlock"
 func (c *Client) change(
 	ctx context.Context, operation string, s *redis.Script, keys []string, channel string, more ...any,
 ) error {
-	publish, err := c.publishCommand(ctx)
-	if err == nil {
-		err = s.Run(ctx, c.rdb, keys, append([]any{publish, channel}, more...)...).Err()
-	}
-	if err != nil {
+	if err := s.Run(ctx, c.rdb, keys, append([]any{c.publish, channel}, more...)...).Err(); err != nil {
 		return fmt.Errorf("redisson: %s %s: %w", operation, keys[0], err)
 	}
 	return nil

@@ -69,15 +69,11 @@ func (l *lease) Release(ctx context.Context) error {
 // server. It reports whether there was a hold.
 func (l *lease) remove(ctx context.Context) (found bool, err error) {
 	client, typ := l.locker.c, l.locker.typ
-	publish, err := client.publishCommand(ctx)
-	if err != nil {
-		return false, err
-	}
 	const attempts = 3
 	for range attempts {
 		var unnotified bool
 		found, unnotified, err = redisdriver.Released(typ.release.Run(ctx, noRetryClient{client.rdb}, l.keys(),
-			l.member(), publish, typ.channel(l.key)))
+			l.member(), client.publish, typ.channel(l.key)))
 		if err == nil {
 			l.unnotified.Store(unnotified)
 			return found, nil

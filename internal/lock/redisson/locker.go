@@ -36,14 +36,10 @@ func (l locker) try(ctx context.Context, key, owner string, ttl time.Duration, w
 	if err := errors.Join(checkName(key), ctx.Err()); err != nil {
 		return nil, 0, err
 	}
-	publish, err := l.c.publishCommand(ctx)
-	if err != nil {
-		return nil, 0, fmt.Errorf("redisson: acquire %s: %w", key, err)
-	}
 	lease := &lease{locker: l, key: key, owner: owner}
 	start := time.Now()
 	lease.expiry.Begin(start.Add(ttl))
-	reply, err := l.acquire(ctx, lease, publish, ttl, wait)
+	reply, err := l.acquire(ctx, lease, ttl, wait)
 	switch {
 	case err != nil:
 		l.c.abandoned.Release(ctx, start, lease.discard)
@@ -55,12 +51,10 @@ func (l locker) try(ctx context.Context, key, owner string, ttl time.Duration, w
 	return lease, 0, nil
 }
 
-func (l locker) acquire(
-	ctx context.Context, lease *lease, publish string, ttl time.Duration, wait any,
-) (int64, error) {
+func (l locker) acquire(ctx context.Context, lease *lease, ttl time.Duration, wait any) (int64, error) {
 	member := redisdriver.CountedString{Text: lease.member()}
 	reply, err := redisdriver.Integer(redisdriver.Call(ctx, l.c.rdb, l.typ.acquire, lease.keys(),
-		driver.Milliseconds(ttl), &member, publish, l.typ.channel(lease.key), wait))
+		driver.Milliseconds(ttl), &member, l.c.publish, l.typ.channel(lease.key), wait))
 	lease.twice = member.Count() > 1
 	if fenced := l.typ == &fencedLockType; err == nil && reply >= 0 && fenced != (reply > 0) {
 		err = fmt.Errorf("unexpected reply %d", reply)

@@ -63,14 +63,10 @@ func (w RWriteLock) Downgrade(ctx context.Context, write lock.Lease, ttl time.Du
 	if own.expiry.Ended() {
 		return nil, lock.ErrLost
 	}
-	publish, err := w.c.publishCommand(ctx)
-	if err != nil {
-		return nil, err
-	}
 	read := &lease{locker: w.c.ReadLock().locker, key: own.key, owner: own.owner}
 	read.expiry.Begin(time.Now().Add(ttl))
 	done, err := redisdriver.Flag(downgradeScript.Run(ctx, w.c.rdb, readLockType.keys(own.key, own.owner),
-		driver.Milliseconds(ttl), own.owner, publish, rwChannel(own.key)))
+		driver.Milliseconds(ttl), own.owner, w.c.publish, rwChannel(own.key)))
 	if err != nil {
 		return nil, fmt.Errorf("redisson: downgrade %s: %w", own.key, err)
 	}

@@ -30,9 +30,7 @@
 package redisson
 
 import (
-	"context"
 	"crypto/rand"
-	"errors"
 	"fmt"
 	"regexp"
 	"strings"
@@ -53,25 +51,17 @@ type Client struct {
 	id       string
 	seq      atomic.Int64
 	messages *redisdriver.Subscriber
+	publish  string // the command by which the scripts send messages
 
 	abandoned driver.Abandoned
-
-	publish atomic.Value // the string publish or spublish; empty until detected
 }
 
 // New returns a client of rdb with a new UUID. Its messages to waiters are Redisson's
-// default: by sharded pub/sub in a cluster of Redis 7 or later, and otherwise by the plain
+// default for Redis 7 or later: by sharded pub/sub in a cluster, and otherwise by the plain
 // one. Java's clients must use the same: otherwise they miss each other's messages.
 func New(rdb redis.UniversalClient) *Client {
-	c := &Client{rdb: rdb, id: newID()}
-	if _, cluster := rdb.(*redis.ClusterClient); !cluster {
-		c.publish.Store("publish")
-	}
-	c.messages = redisdriver.NewSubscriber(rdb, func(ctx context.Context) (bool, error) {
-		publish, err := c.publishCommand(ctx)
-		return publish == "spublish", err
-	})
-	return c
+	return &Client{rdb: rdb, id: newID(), messages: redisdriver.NewSubscriber(rdb),
+		publish: redisdriver.PublishCommand(rdb)}
 }
 
 // newID returns a random UUID with the version digit 8, which RFC 9562 leaves
@@ -89,34 +79,6 @@ func newID() string {
 // newOwner returns the owner of a new lease.
 func (c *Client) newOwner() string {
 	return fmt.Sprintf("%s:%d", c.id, c.seq.Add(1))
-}
-
-// publishCommand returns the command by which the scripts send messages. In a
-// cluster the first call sends PUBSUB SHARDNUMSUB to find out whether the
-// cluster has sharded pub/sub. Calls that are concurrent with the first do the
-// same, each until the end of its own context.
-func (c *Client) publishCommand(ctx context.Context) (string, error) {
-	if publish, ok := c.publish.Load().(string); ok {
-		return publish, nil
-	}
-	publish := "spublish"
-	if err := c.rdb.Do(ctx, "pubsub", "shardnumsub").Err(); err != nil {
-		if !isUnsupported(err) {
-			return "", fmt.Errorf("redisson: detect sharded pub/sub: %w", err)
-		}
-		publish = "publish"
-	}
-	c.publish.Store(publish)
-	return publish, nil
-}
-
-// isUnsupported reports whether the server does not have a command, or does not
-// permit it to this user. Other error replies, such as WRONGPASS, say nothing
-// about the command.
-func isUnsupported(err error) bool {
-	_, errorReply := errors.AsType[redis.Error](err)
-	text := strings.ToLower(err.Error())
-	return errorReply && (strings.HasPrefix(text, "noperm") || strings.HasPrefix(text, "err unknown"))
 }
 
 // prefixed and suffixed return the names of a lock's side keys and channels, by

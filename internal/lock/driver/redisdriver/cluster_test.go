@@ -19,7 +19,7 @@ func TestClusterSubscribesToManySlotsAtOnce(t *testing.T) {
 	t.Parallel()
 	top := labtest.Topology(t, "cluster")
 	rdb := labtest.DialURL(t, top.URL)
-	wakes := listenAll(t, newSubscriber(rdb), manyNames())
+	wakes := listenAll(t, redisdriver.NewSubscriber(rdb), manyNames())
 	for _, node := range top.Nodes {
 		killSubscriptions(t, labtest.Dial(t, node))
 	}
@@ -41,7 +41,7 @@ func TestHangingNodeDelaysNoOtherNode(t *testing.T) {
 	rdb := redis.NewClusterClient(&redis.ClusterOptions{Addrs: direct.Options().Addrs,
 		Dialer: hangingDialer(&hanging)})
 	t.Cleanup(func() { _ = rdb.Close() })
-	s := newSubscriber(rdb)
+	s := redisdriver.NewSubscriber(rdb)
 	onNode, onOthers := split(t, direct, node.Address, manyNames())
 	listenAll(t, s, onNode)
 	before := listenAll(t, s, onOthers[:10])
@@ -74,7 +74,7 @@ func TestNewChannelFollowsAMovedSlot(t *testing.T) {
 	t.Cleanup(func() { _ = rdb.Close() })
 	names, _ := split(t, rdb, top.Nodes[0].Address, manyNames())
 	stays, moves := names[0], names[1]
-	s := newSubscriber(rdb)
+	s := redisdriver.NewSubscriber(rdb)
 	before := listenAll(t, s, []string{stays})[stays]
 	moveEmptySlot(t, top.Nodes[:3], redisdriver.Slot(moves), top.Nodes[1])
 	wake, stop := listen(s, moves)

@@ -19,7 +19,7 @@ const (
 )
 
 // A Subscriber notifies the listeners of Redis pub/sub channels. All channels
-// share one connection, in a cluster with sharded messages one to each node. One
+// share one connection, in a cluster, where messages are sharded, one to each node. One
 // goroutine, which runs while there are channels, keeps the subscriptions in
 // line with the listeners: it repairs broken connections and follows slots that
 // move. The commands to each node have a goroutine of their own, so that a node
@@ -28,8 +28,7 @@ const (
 //
 // The zero value is not usable; a Subscriber needs no closing.
 type Subscriber struct {
-	rdb     redis.UniversalClient
-	sharded func(context.Context) (bool, error)
+	rdb redis.UniversalClient
 
 	mu            sync.Mutex
 	channels      map[string]*channel
@@ -37,10 +36,16 @@ type Subscriber struct {
 	changed       chan struct{}                   // nil while the goroutine does not run
 }
 
-// NewSubscriber returns a subscriber of rdb. Sharded reports whether messages
-// are published by SPUBLISH; it may ask the server.
-func NewSubscriber(rdb redis.UniversalClient, sharded func(context.Context) (bool, error)) *Subscriber {
-	return &Subscriber{rdb: rdb, sharded: sharded}
+// NewSubscriber returns a subscriber of rdb to what is published by PublishCommand.
+func NewSubscriber(rdb redis.UniversalClient) *Subscriber { return &Subscriber{rdb: rdb} }
+
+// PublishCommand returns the command that publishes a message where rdb's subscribers are:
+// in a cluster, on the channel's own node.
+func PublishCommand(rdb redis.UniversalClient) string {
+	if _, cluster := rdb.(*redis.ClusterClient); cluster {
+		return "spublish"
+	}
+	return "publish"
 }
 
 // Listen sends on wake at every message of the channel called name, once when

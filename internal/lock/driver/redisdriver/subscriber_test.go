@@ -31,18 +31,9 @@ const (
 	silenceDetected = 9 * time.Second
 )
 
-func newSubscriber(rdb redis.UniversalClient) *redisdriver.Subscriber {
-	_, cluster := rdb.(*redis.ClusterClient)
-	return redisdriver.NewSubscriber(rdb, func(context.Context) (bool, error) { return cluster, nil })
-}
-
 func publish(tb testing.TB, rdb redis.UniversalClient, channel string) {
 	tb.Helper()
-	call := rdb.Publish
-	if _, cluster := rdb.(*redis.ClusterClient); cluster {
-		call = rdb.SPublish
-	}
-	check.NoError(tb, call(tb.Context(), channel, "").Err())
+	check.NoError(tb, rdb.Do(tb.Context(), redisdriver.PublishCommand(rdb), channel, "").Err())
 }
 
 func listen(s *redisdriver.Subscriber, channel string) (wake chan struct{}, stop func()) {
@@ -118,24 +109,17 @@ func TestListenAndStopDoNotWaitForTheNetwork(t *testing.T) {
 		address.Store("localhost:1")
 		rdb := redis.NewClient(&redis.Options{Addr: "localhost:1", Dialer: hangingDialer(&address)})
 		t.Cleanup(func() { _ = rdb.Close() })
-		listenAndStop(t, newSubscriber(rdb))
+		listenAndStop(t, redisdriver.NewSubscriber(rdb))
 	})
 	for name, command := range map[string]string{"HangingNewConnection": "hello", "HangingSubscription": "subscribe"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			rdb, _, proxy := throughProxy(t)
 			proxy.Inject(faultproxy.HangRequest, command, faultproxy.Always)
-			listenAndStop(t, newSubscriber(rdb))
+			listenAndStop(t, redisdriver.NewSubscriber(rdb))
 			check.Eventually(t, "the proxy hangs a connection", func() bool { return proxy.Hits() > 0 })
 		})
 	}
-	t.Run("HangingDetectionOfShardedPubSub", func(t *testing.T) {
-		t.Parallel()
-		listenAndStop(t, redisdriver.NewSubscriber(nil, func(ctx context.Context) (bool, error) {
-			<-ctx.Done()
-			return false, ctx.Err()
-		}))
-	})
 }
 
 // hangingDialer returns a dialer whose connection attempts to addresses that are
@@ -165,7 +149,7 @@ func throughProxy(tb testing.TB) (proxied, direct redis.UniversalClient, proxy *
 func TestSilentSubscriptionIsReplaced(t *testing.T) {
 	t.Parallel()
 	rdb, direct, proxy := throughProxy(t)
-	wake := listenAll(t, newSubscriber(rdb), []string{"k"})["k"]
+	wake := listenAll(t, redisdriver.NewSubscriber(rdb), []string{"k"})["k"]
 	start := time.Now()
 	proxy.Inject(faultproxy.HangReply, "ping", 1)
 	mustReceive(t, wake, silenceDetected, "after the silent subscription was replaced")

@@ -14,22 +14,13 @@ import (
 // closed after a second interval without a reply.
 const pingInterval = 3 * time.Second
 
-var errNotSharded = errors.New("this client has no sharded pub/sub")
-
 // node returns the node that sends the channel's messages, or nil if messages
 // are not sharded.
 func (s *Subscriber) node(ctx context.Context, channel string) (*redis.Client, error) {
-	sharded, err := s.sharded(ctx)
-	if err != nil || !sharded {
-		return nil, err
+	if cluster, ok := s.rdb.(*redis.ClusterClient); ok {
+		return cluster.MasterForKey(ctx, channel)
 	}
-	switch rdb := s.rdb.(type) {
-	case *redis.ClusterClient:
-		return rdb.MasterForKey(ctx, channel)
-	case *redis.Client:
-		return rdb, nil
-	}
-	return nil, errNotSharded
+	return nil, nil
 }
 
 // reload makes the client of a cluster look up in the background which node has
