@@ -78,6 +78,8 @@ var mutants = []struct{ defect, file, text, wrong, tests, pkg string }{
 	{"a filter is kept by the initial stock", "internal/order/winners/filter.go",
 		"return f.version < c.Version && (l == nil", "return false && (l == nil",
 		"TestSoldOutCouponIsReadOncePerRestock", "./internal/order/winners"},
+	{"a filter is loaded from before a return", "internal/order/winners/filter.go",
+		"WHERE u.version >= ?", "WHERE ? >= 0", "TestReplicaFromBeforeAReturn", "./internal/order/winners"},
 	{"a recent order is not compared", "internal/order/winners/recent.go",
 		"found && o.version >= c.Version", "found", "TestReturnedUnitIsSoldAgain", "./internal/order/life"},
 	{"an order that is used is returned", "internal/order/life/end.go",
