@@ -49,27 +49,35 @@ func TestSoldOutMarkExpires(t *testing.T) {
 	}
 }
 
-// A claim and a read of the store that began before a restock end after it.
+// A claim and a read of the store that began before units were added end after it.
 func TestNothingFromBeforeARestockHidesIt(t *testing.T) {
 	t.Parallel()
-	s, _ := newStore(t, 5)
-	cache := coupon.NewCache(s, time.Hour)
-	before := mustFind(t, cache)
-
-	restocked, err := s.Restock(t.Context(), 1, 5, admin)
-	check.NoError(t, err)
-	cache.Put(restocked)
-	cache.MarkSoldOut(before) // by a transaction that ended before the restock
-	if got := mustFind(t, cache).Stock; got != 10 {
-		t.Errorf("stock %d after a late MarkSoldOut, want 10", got)
-	}
-	coupon.StoreLoaded(cache, before) // by a read that ended before the restock
-	if got := mustFind(t, cache).Stock; got != 10 {
-		t.Errorf("stock %d after a late read, want 10", got)
-	}
-	cache.MarkSoldOut(restocked)
-	if got := mustFind(t, cache).Stock; got != 0 {
-		t.Errorf("stock %d after MarkSoldOut of the restocked coupon, want 0", got)
+	for name, add := range map[string]func(*coupon.Store, *sqlx.DB, *coupon.Cache) (coupon.Coupon, error){
+		"restock": func(s *coupon.Store, _ *sqlx.DB, cache *coupon.Cache) (coupon.Coupon, error) {
+			return s.Telling(cache.Put).Restock(t.Context(), 1, 5, admin)
+		},
+		"return": func(_ *coupon.Store, db *sqlx.DB, cache *coupon.Cache) (coupon.Coupon, error) {
+			db.MustExec("UPDATE coupons SET stock = 10, version = version + 1")
+			return cache.Reload(t.Context(), 1)
+		},
+	} {
+		s, db := newStore(t, 5)
+		cache := coupon.NewCache(s, time.Hour)
+		before := mustFind(t, cache)
+		after, err := add(s, db, cache)
+		check.NoError(t, err)
+		cache.MarkSoldOut(before) // by a transaction that ended before
+		if got := mustFind(t, cache).Stock; got != 10 {
+			t.Errorf("%s: stock %d after a late MarkSoldOut, want 10", name, got)
+		}
+		coupon.StoreLoaded(cache, before) // by a read that ended before
+		if got := mustFind(t, cache).Stock; got != 10 {
+			t.Errorf("%s: stock %d after a late read, want 10", name, got)
+		}
+		cache.MarkSoldOut(after)
+		if got := mustFind(t, cache).Stock; got != 0 {
+			t.Errorf("%s: stock %d after MarkSoldOut of the coupon as it is, want 0", name, got)
+		}
 	}
 }
 
