@@ -101,9 +101,10 @@ func (c *Claims) Slots() slots.Usage { return c.slots.Usage() }
 // overloaded.
 func (c *Claims) Overloaded(couponID int64) bool { return c.slots.Overloaded(couponID) }
 
-// Close closes the Winners and the Committer. It returns nil when no claim's transaction
-// is running and all their locks are released, or an error when ctx ends. A query that
-// several claims shared, or a refill, may still run. A later Claim may return ErrUnavailable.
+// Close closes the Winners and the Committer. It returns nil when no transaction is running
+// that has outlived its claim, and the locks of all claims that have ended are released, or an
+// error when ctx ends. A query that several claims shared, or a refill, may still run. A later
+// Claim may return ErrUnavailable.
 func (c *Claims) Close(ctx context.Context) error {
 	closed := make(chan struct{})
 	go func() {

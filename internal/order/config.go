@@ -23,7 +23,7 @@ type Committer interface {
 	// returns nil if the segment may have stock then, and coupon.ErrSoldOut if the
 	// coupon had none at one instant, neither in a segment nor on its way to one.
 	Refill(ctx context.Context, s Segment, alone Alone) error
-	// Close returns when no transaction of a Commit is running.
+	// Close returns when no transaction is running that has outlived its Commit.
 	Close()
 }
 
