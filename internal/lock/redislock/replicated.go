@@ -48,8 +48,9 @@ func Replicated(ctx context.Context, rdb redis.UniversalClient, replicas int, ti
 	return l, nil
 }
 
-// acquireReplicated sends SET and WAIT on one connection. The result of WAIT matters only
-// if the SET acquired the lock, or an earlier one did whose reply was lost.
+// acquireReplicated sends SET and WAIT on one connection. If the lock was acquired by an
+// earlier SET whose reply was lost, WAIT says nothing: Valkey 9 waits for writes of its own
+// connection only, and this one has none.
 func acquireReplicated(
 	ctx context.Context, client *redis.Client, lease *lease, ttl time.Duration, replicas int, timeout time.Duration,
 ) error {
@@ -67,6 +68,8 @@ func acquireReplicated(
 		return err
 	case err == nil && holder != lease.token:
 		return lock.Locked(left.Val()) // negative without an expiry, 0 without a reply
+	case err == nil:
+		return fmt.Errorf("%w: not known how many, after a lost reply", ErrUnreplicated)
 	case wait.Err() != nil:
 		return wait.Err()
 	case wait.Val() < int64(replicas):
