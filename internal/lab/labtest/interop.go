@@ -1,14 +1,9 @@
 package labtest
 
 import (
-	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"testing"
-
-	"example.com/flashsale/internal/check"
 )
 
 // Counters is the data that a lock protects while contenders of two languages hand it
@@ -45,20 +40,6 @@ func (c Counters) Add(contender string) Counters {
 	}
 	c.Last = contender
 	return c
-}
-
-// WriteInterop writes a report to the file that INTEROP_JSON names, if it does.
-func WriteInterop(tb testing.TB, report any) {
-	tb.Helper()
-	path := os.Getenv("INTEROP_JSON")
-	if path == "" {
-		return
-	}
-	text, err := json.MarshalIndent(report, "", "  ")
-	if err == nil {
-		err = errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, append(text, '\n'), 0o644))
-	}
-	check.NoError(tb, err)
 }
 
 // NeedInterop skips a test that runs another language's library, unless `make

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"fmt"
 	"net"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -75,20 +74,6 @@ func mustDir(tb testing.TB) string {
 	dir, err := Lab(tb).Dir("java")
 	check.NoError(tb, err)
 	return dir
-}
-
-// JavaVersion returns the version of an artifact in the project in dir.
-func JavaVersion(tb testing.TB, dir, artifact string) string {
-	tb.Helper()
-	pom, err := os.ReadFile(filepath.Join(dir, "pom.xml"))
-	check.NoError(tb, err)
-	_, rest, _ := strings.Cut(string(pom), "<artifactId>"+artifact+"</artifactId>")
-	_, rest, _ = strings.Cut(rest, "<version>")
-	version, _, found := strings.Cut(rest, "</version>")
-	if !found {
-		tb.Fatalf("%s/pom.xml has no version of %s", dir, artifact)
-	}
-	return version
 }
 
 // A JavaThread is a thread of the Java process. It runs one command after another.

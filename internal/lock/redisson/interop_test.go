@@ -79,20 +79,15 @@ const watchdogTimeout = 3 * time.Second
 // An interopEnv is one Redis with a Java client and a Go client.
 type interopEnv struct {
 	*labtest.Java
-	rdb    redis.UniversalClient
-	report *interopReport
-	where  string // what is special about the servers, for the report
+	rdb redis.UniversalClient
 }
 
 // TestInterop shares every primitive between the real Redisson and this package,
 // in both directions. `make interop` runs it.
 func TestInterop(t *testing.T) {
 	labtest.NeedInterop(t)
-	version := labtest.JavaVersion(t, javaProject, "redisson")
-	report := &interopReport{Redisson: version, ByPrimitive: map[string]handoverResults{}}
-	t.Cleanup(func() { report.write(t) })
 	server := startServers(t, 1)[0]
-	e := interopEnv{startJava(t, "servers", server), labtest.Dial(t, server), report, ""}
+	e := interopEnv{startJava(t, "servers", server), labtest.Dial(t, server)}
 	t.Run("all", func(t *testing.T) {
 		for _, p := range primitives {
 			t.Run(p.java, func(t *testing.T) { t.Parallel(); e.share(t, p) })
@@ -102,11 +97,9 @@ func TestInterop(t *testing.T) {
 		t.Run("fences", func(t *testing.T) { t.Parallel(); e.fences(t) })
 		t.Run("fairOrder", func(t *testing.T) { t.Parallel(); e.fairOrder(t) })
 	})
-	t.Run("cluster", func(t *testing.T) { shareInCluster(t, report) })
-	t.Run("redlock", func(t *testing.T) { shareRedlock(t, report) })
+	t.Run("cluster", shareInCluster)
+	t.Run("redlock", shareRedlock)
 }
-
-const javaProject = "testdata/interop"
 
 // startJava starts Interop.java in a mode, with the addresses of servers.
 func startJava(t *testing.T, mode string, servers ...*lab.Redis) *labtest.Java {
@@ -116,7 +109,7 @@ func startJava(t *testing.T, mode string, servers ...*lab.Redis) *labtest.Java {
 		urls = append(urls, "redis://"+server.Address)
 	}
 	timeout := fmt.Sprint(watchdogTimeout.Milliseconds())
-	return labtest.StartJava(t, javaProject, mode, strings.Join(urls, ","), "port", timeout)
+	return labtest.StartJava(t, "testdata/interop", mode, strings.Join(urls, ","), "port", timeout)
 }
 
 func startServers(t *testing.T, n int) []*lab.Redis {
@@ -146,18 +139,17 @@ func (e interopEnv) share(t *testing.T, p primitive) {
 
 // shareInCluster shares Redisson's RLock in a Redis Cluster of three masters. The
 // names are in slots of all of them.
-func shareInCluster(t *testing.T, report *interopReport) {
+func shareInCluster(t *testing.T) {
 	cluster := labtest.Topology(t, "cluster")
-	e := interopEnv{startJava(t, "cluster", cluster.Nodes...), labtest.DialURL(t, cluster.URL), report,
-		" in a cluster"}
+	e := interopEnv{startJava(t, "cluster", cluster.Nodes...), labtest.DialURL(t, cluster.URL)}
 	e.share(t, primitive{java: "lock", forcible: true, locker: rlock, handovers: 400})
 }
 
 // shareRedlock shares Java's RedissonRedLock with a redlock.Locker over Redisson's
 // RLock on the same three servers. One of them is killed in the middle.
-func shareRedlock(t *testing.T, report *interopReport) {
+func shareRedlock(t *testing.T) {
 	servers := startServers(t, 3)
-	e := interopEnv{startJava(t, "servers", servers...), labtest.Dial(t, servers[0]), report, " over three"}
+	e := interopEnv{startJava(t, "servers", servers...), labtest.Dial(t, servers[0])}
 	redLock := func(*redisson.Client, string) lock.Locker {
 		var nodes []lock.Locker
 		for _, server := range servers {

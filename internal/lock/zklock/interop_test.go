@@ -22,7 +22,6 @@ type interopEnv struct {
 	*labtest.Java
 	server *lab.ZooKeeper
 	conn   *zk.Conn
-	report *interopReport
 }
 
 // TestInterop shares locks between the real Curator (InterProcessMutex) and this
@@ -30,17 +29,13 @@ type interopEnv struct {
 func TestInterop(t *testing.T) {
 	labtest.NeedInterop(t)
 	server := labtest.ZooKeeper(t)
-	e := interopEnv{startCurator(t, server), server, connect(t, server), &interopReport{
-		Curator: labtest.JavaVersion(t, "testdata/interop", "curator-recipes"),
-	}}
-	t.Cleanup(func() { e.report.write(t) })
+	e := interopEnv{startCurator(t, server), server, connect(t, server)}
 	t.Run("JavaHoldsGoWaits", e.javaHoldsGoWaits)
 	t.Run("GoHoldsJavaWaits", e.goHoldsJavaWaits)
 	t.Run("QueueIsInOrder", e.queueIsInOrder)
 	t.Run("KilledGoHolderIsFollowedByJava", e.killedGoHolder)
 	t.Run("KilledJavaHolderIsFollowedByGo", e.killedJavaHolder)
 	t.Run("Handover", e.handover)
-	t.Run("Rates", e.rates)
 }
 
 func startCurator(t *testing.T, server *lab.ZooKeeper) *labtest.Java {
