@@ -330,6 +330,8 @@ func TestReturnedUnitIsSoldAgain(t *testing.T) {
 			orders := map[int64]order.Order{}
 			for user := range int64(20) {
 				orders[user+1] = a.claim(t, user+1, 1)
+				_, err := b.Claim(t.Context(), user+1, couponID) // b remembers the order, until it has ended
+				ordertest.WantOrder(t, err, orders[user+1].ID)
 			}
 			for user := range int64(20) {
 				for _, i := range []instance{a, b} {
