@@ -14,19 +14,23 @@ import (
 	"example.com/flashsale/internal/check"
 )
 
-// squares counts its queries, each of which takes a second.
+// squares counts its queries, each of which takes a second, or until its context ends.
 type squares struct {
 	queries atomic.Int64
 	mu      sync.Mutex
 	keys    []int
 }
 
-func (s *squares) query(_ context.Context, _ string, keys []int) ([]int, error) {
+func (s *squares) query(ctx context.Context, _ string, keys []int) ([]int, error) {
 	s.queries.Add(1)
 	s.mu.Lock()
 	s.keys = append(s.keys, keys...)
 	s.mu.Unlock()
-	time.Sleep(time.Second)
+	select {
+	case <-time.After(time.Second):
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
 	values := make([]int, len(keys))
 	for i, k := range keys {
 		values[i] = k * k
@@ -34,20 +38,27 @@ func (s *squares) query(_ context.Context, _ string, keys []int) ([]int, error) 
 	return values, nil
 }
 
+// The caller that is the first of the next leaves while it is running.
 func TestReadsThatArriveDuringAQueryShareTheNext(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := new(squares)
 		r := batchread.New(time.Hour, s.query)
+		leaves, cancel := context.WithTimeout(t.Context(), 1500*time.Millisecond)
+		defer cancel()
 		var wg sync.WaitGroup
 		for k := range 101 {
+			ctx, want := t.Context(), error(nil)
+			if k == 1 {
+				ctx, want = leaves, context.DeadlineExceeded
+			}
 			wg.Go(func() {
-				if v, err := r.Read(t.Context(), "group", k); err != nil || v != k*k {
-					t.Errorf("%d, %v; want %d", v, err, k*k)
+				if v, err := r.Read(ctx, "group", k); !errors.Is(err, want) || want == nil && v != k*k {
+					t.Errorf("%d, %v; want %d, %v", v, err, k*k, want)
 				}
 			})
-			if k == 0 {
-				synctest.Wait() // its query runs
+			if k <= 1 {
+				synctest.Wait() // the first's query runs, and the second is queued
 			}
 		}
 		wg.Wait()
