@@ -53,14 +53,14 @@ func (c *connector) Connect(ctx context.Context) (driver.Conn, error) {
 
 // open connects, and prepares the connection.
 func (c *connector) open(ctx context.Context) (driver.Conn, error) {
-	conn, err := c.Connector.Connect(ctx)
+	opened, err := c.Connector.Connect(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if err := c.prepare(ctx, conn.(driver.ExecerContext)); err != nil {
-		return nil, errors.Join(err, conn.Close())
+	if err := c.prepare(ctx, opened.(driver.ExecerContext)); err != nil {
+		return nil, errors.Join(err, opened.Close())
 	}
-	return conn, nil
+	return &connection{mysqlConn: opened.(mysqlConn)}, nil
 }
 
 // prepare gives conn the session that the statements of the service need, whatever the

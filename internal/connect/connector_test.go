@@ -2,6 +2,8 @@ package connect_test
 
 import (
 	"context"
+	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -87,6 +89,38 @@ func TestShortTransactionsFitTheServer(t *testing.T) {
 	proxy.Refuse("innodb_lock_wait_timeout", unknownVariable)
 	if err := db.PingContext(t.Context()); err != nil {
 		t.Errorf("without any timeout: %v", err)
+	}
+}
+
+// The server refuses it for as long as it is open, also what an administrator has mended.
+func TestConnectionThatLackedARightIsNotUsedAgain(t *testing.T) {
+	t.Parallel()
+	server := labtest.MySQL(t, "--log-bin=log", "--server-id=1")
+	admin := labtest.Open(t, server.DSN("mysql"))
+	for _, statement := range []string{`CREATE DATABASE sale`, `CREATE TABLE sale.sold (n INT) ENGINE = InnoDB`,
+		`CREATE USER service`, `GRANT ALL ON sale.* TO service`} {
+		admin.MustExec(statement)
+	}
+	for refuse, mend := range map[string]string{
+		`REVOKE INSERT ON sale.* FROM service`:   `GRANT ALL ON sale.* TO service`,
+		`REVOKE SELECT ON sale.* FROM service`:   `GRANT ALL ON sale.* TO service`,
+		`SET GLOBAL binlog_format = 'STATEMENT'`: `SET GLOBAL binlog_format = 'ROW'`,
+	} {
+		db := labtest.Open(t, strings.Replace(server.DSN("sale"), "root@", "service@", 1))
+		db.SetMaxOpenConns(1)
+		work := func() error {
+			_, inserted := db.Exec(`INSERT INTO sold VALUES (1)`)
+			return errors.Join(inserted, db.Get(new(int), `SELECT COUNT(*) FROM sold`))
+		}
+		admin.MustExec(refuse)
+		if work() == nil {
+			t.Errorf("%s: the server refuses nothing", refuse)
+		}
+		admin.MustExec(mend)
+		_ = work() // the connection may not have been refused anything before
+		if err := work(); err != nil {
+			t.Errorf("after %s: %v", mend, err)
+		}
 	}
 }
 

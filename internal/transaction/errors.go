@@ -25,6 +25,7 @@ const (
 	Deadlock           = 1213 // Galera, also as the reply to COMMIT: another node's transaction conflicts
 	UserLimit          = 1226 // of the account: connections, or statements in an hour
 	PrivilegeDenied    = 1227
+	StatementLog       = 1665 // binlog_format is STATEMENT, which READ COMMITTED excludes
 	LockNotAvailable   = 3572 // MySQL; MariaDB says LockWaitTimeout
 )
 
@@ -68,13 +69,13 @@ var meanings = map[uint16]meaning{
 	Deadlock:           {conflict, true},
 	UserLimit:          {unknown, true},
 	PrivilegeDenied:    {refused, true},
-	1235:               {refused, false},  // not supported
-	1290:               {unknown, true},   // read-only; ErrBadConn of the driver where the connection can be replaced
-	1317:               {unknown, true},   // query interrupted
-	1364:               {foreign, true},   // a column has no default
-	1366:               {foreign, true},   // the column's character set lacks a character
-	1526:               {foreign, true},   // no partition for the row
-	1665:               {refused, true},   // binlog_format is STATEMENT, which READ COMMITTED excludes
+	1235:               {refused, false}, // not supported
+	1290:               {unknown, true},  // read-only; ErrBadConn of the driver where the connection can be replaced
+	1317:               {unknown, true},  // query interrupted
+	1364:               {foreign, true},  // a column has no default
+	1366:               {foreign, true},  // the column's character set lacks a character
+	1526:               {foreign, true},  // no partition for the row
+	StatementLog:       {refused, true},
 	1690:               {refused, false},  // out of range
 	1836:               {unknown, true},   // read-only mode
 	1927:               {unknown, true},   // MariaDB: connection killed

@@ -1,0 +1,51 @@
+package connect
+
+import (
+	"context"
+	"database/sql/driver"
+
+	"example.com/flashsale/internal/transaction"
+)
+
+// A mysqlConn is what the driver's connections implement and package sql uses.
+type mysqlConn interface {
+	driver.Conn
+	driver.ConnBeginTx
+	driver.ConnPrepareContext
+	driver.ExecerContext
+	driver.NamedValueChecker
+	driver.Pinger
+	driver.QueryerContext
+	driver.SessionResetter
+	driver.Validator
+}
+
+// A connection leaves its pool when the server has refused it what another connection may do: the
+// rights to a database and the format of the binary log remain those with which it began,
+// also after an administrator has mended them.
+type connection struct {
+	mysqlConn
+	refused bool
+}
+
+func (c *connection) note(err error) {
+	c.refused = c.refused || transaction.HasNumber(err, transaction.DatabaseDenied, transaction.TableDenied,
+		transaction.ColumnDenied, transaction.PrivilegeDenied, transaction.StatementLog)
+}
+
+// ExecContext implements driver.ExecerContext.
+func (c *connection) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
+	result, err := c.mysqlConn.ExecContext(ctx, query, args)
+	c.note(err)
+	return result, err
+}
+
+// QueryContext implements driver.QueryerContext.
+func (c *connection) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
+	rows, err := c.mysqlConn.QueryContext(ctx, query, args)
+	c.note(err)
+	return rows, err
+}
+
+// IsValid implements driver.Validator.
+func (c *connection) IsValid() bool { return !c.refused && c.mysqlConn.IsValid() }
