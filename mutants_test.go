@@ -79,7 +79,7 @@ var mutants = []struct{ defect, file, text, wrong, tests, pkg string }{
 		"return f.version < c.Version && (l == nil", "return false && (l == nil",
 		"TestSoldOutCouponIsReadOncePerRestock", "./internal/order/winners"},
 	{"a filter is loaded from before a return", "internal/order/winners/filter.go",
-		"WHERE u.version >= ?", "WHERE ? >= 0", "TestReplicaFromBeforeAReturn", "./internal/order/winners"},
+		"WHERE u.version >= ?", "WHERE ? >= 0", "TestReplicaFromBeforeAnOrder", "./internal/order/winners"},
 	{"a recent order is not compared", "internal/order/winners/recent.go",
 		"found && o.version >= c.Version", "found", "TestReturnedUnitIsSoldAgain", "./internal/order/life"},
 	{"an order that is used is returned", "internal/order/life/end.go",

@@ -240,23 +240,32 @@ func TestOrderThatHasEndedIsForgotten(t *testing.T) {
 	ordertest.WantClaim(t, claims, 10, 1, coupon.ErrSoldOut)
 }
 
-// A unit came back and was sold to user 10. The replica shows the coupon sold out before: from it
-// no filter may be loaded.
-func TestReplicaFromBeforeAReturnHidesNoWinner(t *testing.T) {
+// User 10 has the last order. The replica is from before it, or from before the return of its unit,
+// when the coupon was sold out as well: no filter may be loaded from there.
+func TestReplicaFromBeforeAnOrderHidesNoWinner(t *testing.T) {
 	t.Parallel()
-	s, behind := ordertest.NewSale(t), ordertest.NewSale(t)
-	sellOut(s, 1, 10)
-	s.Exec(`UPDATE coupons SET version = 1`)
-	sellOut(behind, 1, 9)
-	proxy, through := readingThrough(behind)
-	claims := s.Instance(through)
-	proxy.Inject(faultproxy.Fault{}, allUsers, faultproxy.Always)
-	check.Eventually(t, "all orders have been read, and are read again", func() bool {
-		winners.Limit(claims.Winners, 10, 1<<20) // forgets the order
-		ordertest.WantClaim(t, claims, 10, 1, order.ErrAlreadyClaimed)
-		ordertest.WantClaim(t, claims, 11, 1, coupon.ErrSoldOut)
-		return proxy.Hits() > 1 || t.Failed()
-	})
+	for name, test := range map[string]struct{ primary, replica string }{
+		"order":  {`DO 0`, `UPDATE coupons SET initial_stock = 10, stock = 1`},
+		"return": {`UPDATE coupons SET version = 1`, `DO 0`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, behind := ordertest.NewSale(t), ordertest.NewSale(t)
+			sellOut(s, 1, 10)
+			s.Exec(test.primary)
+			sellOut(behind, 1, 9)
+			behind.Exec(test.replica)
+			proxy, through := readingThrough(behind)
+			claims := s.Instance(through)
+			proxy.Inject(faultproxy.Fault{}, allUsers, faultproxy.Always)
+			check.Eventually(t, "all orders have been read, and are read again", func() bool {
+				winners.Limit(claims.Winners, 10, 1<<20) // forgets the order
+				ordertest.WantClaim(t, claims, 10, 1, order.ErrAlreadyClaimed)
+				ordertest.WantClaim(t, claims, 11, 1, coupon.ErrSoldOut)
+				return proxy.Hits() > 1 || t.Failed()
+			})
+		})
+	}
 }
 
 func openReplicas(s *ordertest.Sale, laggingDSN string, turn *atomic.Int64) *sqlx.DB {
