@@ -59,9 +59,12 @@ func (s *Store) once(ctx context.Context, adminID int64, request []any,
 		return Coupon{}, err
 	}
 	made, reads := false, []string{"", " FOR UPDATE NOWAIT"}
+	if !k.chosen { // nobody else has the key, but a dump may have the table: NOWAIT would not tell that
+		reads = nil
+	}
 	err = s.inTx(ctx, func(conn *sqlx.Conn) (err error) {
 		result, made, err = k.take(ctx, conn, reads)
-		reads = reads[:1] // the next attempt waits for this one, which the server may not have ended
+		reads = []string{""} // the next attempt waits for this one, which the server may not have ended
 		if made || err != nil {
 			return err
 		}
@@ -88,7 +91,7 @@ func (k keyed) take(ctx context.Context, conn *sqlx.Conn, reads []string) (first
 	for _, locking := range reads {
 		first, made, err = k.find(ctx, conn, locking)
 		switch {
-		case transaction.HasNumber(err, transaction.LockNotAvailable, transaction.LockWaitTimeout):
+		case locking != "" && transaction.HasNumber(err, transaction.LockNotAvailable, transaction.LockWaitTimeout):
 			return Coupon{}, false, ErrKeyInProgress
 		case made || err != nil:
 			return first, made, err

@@ -161,6 +161,21 @@ func TestKeyInProgressIsNotWaitedFor(t *testing.T) {
 	wantChanges(t, db, 1)
 }
 
+// As a dump locks it. MariaDB says of NOWAIT what it says of a key that another request has.
+func TestChangeWithoutAKeyIsNotInProgressWhileTheTableIsLocked(t *testing.T) {
+	t.Parallel()
+	s, db := newStore(t, 5)
+	other, err := db.Connx(t.Context())
+	check.NoError(t, err)
+	defer other.Close()
+	mustExec(t, other, "LOCK TABLES coupon_change_keys READ")
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	if _, err := s.Restock(ctx, 1, 50, admin); err == nil || errors.Is(err, coupon.ErrKeyInProgress) {
+		t.Errorf("got %v, want the end of the wait", err)
+	}
+}
+
 // COMMIT is executed and its reply lost: the change is read back, by a key that the
 // service has chosen if the client has none.
 func TestChangeWithALostReplyIsReadBack(t *testing.T) {
