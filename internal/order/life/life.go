@@ -88,7 +88,7 @@ func (s *Orders) Use(ctx context.Context, id, by int64, reference string) (order
 	}
 	o, err2 := s.store.Find(ctx, id) // also what a lost reply has done
 	switch {
-	case err2 == nil && o.State == order.Used && *o.UsedRef == reference:
+	case err2 == nil && o.State == order.Used && o.UsedRef != nil && *o.UsedRef == reference:
 		return o, nil
 	case used > 0 || o.State == order.Claimed || err2 != nil && !errors.Is(err2, order.ErrNotFound):
 		return order.Order{}, unknown("use", id, errors.Join(err, err2, errNotSeen))

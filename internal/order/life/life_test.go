@@ -180,6 +180,10 @@ func TestTransitionsMayBeRepeated(t *testing.T) {
 	if _, err := i.Use(t.Context(), used.ID, 9, "till 8/1"); !errors.Is(err, order.ErrUsed) {
 		t.Errorf("another use: %v", err)
 	}
+	s.Exec(`UPDATE coupon_orders SET used_ref = NULL`) // as an administrator marks it by SQL
+	if _, err := i.Use(t.Context(), used.ID, 9, "till 7/4711"); !errors.Is(err, order.ErrUsed) {
+		t.Errorf("without a reference: %v", err)
+	}
 	if a := mustHold(t, s); a.Stock != 9 || a.Used != 1 || a.Returned != 1 {
 		t.Errorf("audit %+v", a)
 	}
