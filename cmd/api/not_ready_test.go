@@ -133,9 +133,7 @@ func TestClaimsGoOnWhileAnInstanceLacksAServer(t *testing.T) {
 			if got := n.claims(200); got["unavailable"] > 10 || got["a"] < 190 {
 				t.Errorf("without the server: %v", got)
 			}
-			if got := n.claims(100); got["a"] != 100 {
-				t.Errorf("later: %v, want all made by a", got)
-			}
+			eventually(t, func() bool { return n.claims(100)["a"] == 100 }) // unless MySQL stalls
 			p.Retarget(n.sockets[name])
 			n.wantBoth()
 		})

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"example.com/flashsale/internal/check"
 )
 
 func TestClaimVerdicts(t *testing.T) {
@@ -67,7 +69,12 @@ func TestListsContinueToTheEnd(t *testing.T) {
 	for range 5 {
 		id := f.createCoupon(t, 5)
 		coupons = append(coupons, id)
-		orders = append(orders, f.claim(id, userToken(t, 42)).id("id"))
+		var made response
+		check.Eventually(t, "the lock of the claim before is released", func() bool {
+			made = f.claim(id, userToken(t, 42))
+			return made.Code == 201
+		})
+		orders = append(orders, made.id("id"))
 	}
 	slices.Reverse(coupons)
 	slices.Reverse(orders)
