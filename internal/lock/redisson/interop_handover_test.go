@@ -69,8 +69,8 @@ func (e interopEnv) handover(t *testing.T, p primitive) {
 	c, err := readCounters(t.Context(), e.rdb, name)
 	check.NoError(t, err)
 	t.Log("acquisitions, handovers, the last contender, handovers between languages:", c)
-	if int64(c.Acquisitions) != acquisitions.Load() || c.Handovers < p.minHandovers() {
-		t.Errorf("%d acquisitions, want %d handovers", acquisitions.Load(), p.minHandovers())
+	if int64(c.Acquisitions) != acquisitions.Load() || c.Handovers < p.minHandovers() || c.BetweenLanguages == 0 {
+		t.Errorf("%d acquisitions, want %d handovers, and some between Java and Go", acquisitions.Load(), p.minHandovers())
 	}
 }
 

@@ -50,8 +50,8 @@ func (e interopEnv) contend(t *testing.T, handovers int, contenders map[string]c
 	c, err := readCounters(e.conn, data)
 	check.NoError(t, err)
 	t.Log("acquisitions, handovers, the last contender, handovers between languages:", c)
-	if int64(c.Acquisitions) != acquisitions.Load() || c.Handovers < handovers {
-		t.Errorf("%d acquisitions, want %d handovers", acquisitions.Load(), handovers)
+	if int64(c.Acquisitions) != acquisitions.Load() || c.Handovers < handovers || c.BetweenLanguages == 0 {
+		t.Errorf("%d acquisitions, want %d handovers, and some between Java and Go", acquisitions.Load(), handovers)
 	}
 }
 
