@@ -382,8 +382,8 @@ func TestWaiterWakesWhenTheLeaseOfADeadHolderEnds(t *testing.T) {
 func TestRefusalWithoutTheTimeLeftIsErrLocked(t *testing.T) {
 	t.Parallel()
 	for _, left := range []time.Duration{-1, 0} {
-		if err := Locked(left); err != ErrLocked {
-			t.Errorf("Locked(%d) = %#v", left, err)
+		if told, ok := errors.AsType[*LockedError](Locked(left)); ok {
+			t.Errorf("Locked(%d) = %#v", left, told)
 		}
 	}
 }
