@@ -120,6 +120,7 @@ func (k keyed) find(ctx context.Context, db sqlx.QueryerContext, locking string)
 	case string(row.Request) != string(k.request[:]):
 		return Coupon{}, false, ErrKeyReused
 	}
+	first.Rules = defaultRules // a result of a binary that knew no rules has none
 	err = json.Unmarshal(row.Result, &first)
 	return first, err == nil, err
 }

@@ -81,6 +81,27 @@ func TestRepeatedChangeHasTheFirstResult(t *testing.T) {
 	}
 }
 
+// During an update instances of two versions run: what tells a request from others stays as it is, and a result may
+// lack what an older version did not know.
+func TestKeyOfAnotherVersionHasItsResult(t *testing.T) {
+	t.Parallel()
+	for name, request := range map[string]string{
+		coupon.ActionCreate: `["create",{"ID":0,"Name":"new","BeginTime":"2026-11-11T00:00:00Z",` +
+			`"EndTime":"2026-11-11T01:00:00Z","InitialStock":4,"Stock":4,"Segments":1,"CreatedAt":"0001-01-01T00:00:00Z",` +
+			`"Revision":0,"Version":0,"PerUser":1,"HoldSeconds":0,"Returnable":false}]`,
+		coupon.ActionRestock: `["restock",1,50]`,
+		coupon.ActionUpdate:  `["update",1,{"Name":"50 off","BeginTime":null,"EndTime":null}]`,
+	} {
+		s, db := newStore(t, 5)
+		db.MustExec(`INSERT INTO coupon_change_keys VALUES
+			(?, UNHEX(SHA2('k', 256)), UNHEX(SHA2(?, 256)), '{"ID":7}', UTC_TIMESTAMP(3))`, admin, request)
+		got, err := actions[name](t.Context(), s.Once("k"), admin)
+		if diff := cmp.Diff(coupon.Coupon{ID: 7, Rules: coupon.Rules{PerUser: 1}}, got); diff != "" || err != nil {
+			t.Errorf("%s: %v: %s", name, err, diff)
+		}
+	}
+}
+
 func TestFailedChangeLeavesItsKeyUnused(t *testing.T) {
 	t.Parallel()
 	s, db := newStore(t, 5)
