@@ -180,6 +180,10 @@ func TestTransitionsMayBeRepeated(t *testing.T) {
 	if _, err := i.Use(t.Context(), used.ID, 9, "till 8/1"); !errors.Is(err, order.ErrUsed) {
 		t.Errorf("another use: %v", err)
 	}
+	var by int
+	if s.Get(&by, `SELECT 10 * used_by + ended_by FROM coupon_orders, coupon_orders_ended`); by != 91 {
+		t.Errorf("%d, want that 9 has used an order, and 1 returned one", by)
+	}
 	s.Exec(`UPDATE coupon_orders SET used_ref = NULL`) // as an administrator marks it by SQL
 	if _, err := i.Use(t.Context(), used.ID, 9, "till 7/4711"); !errors.Is(err, order.ErrUsed) {
 		t.Errorf("without a reference: %v", err)
@@ -264,6 +268,9 @@ func TestHoldOfAnOrderThatIsNotDueIsKept(t *testing.T) {
 		s.Get(&gone, `SELECT COUNT(*) = 0 FROM coupon_holds`)
 		return gone || looked.Load()
 	})
+	if s.Audit(couponID).Expired > 0 {
+		t.Error("the order has ended before it has expired")
+	}
 	s.Exec(`UPDATE coupon_orders SET expires_at = UTC_TIMESTAMP(3)`)
 	sweep()
 	check.Eventually(t, "the order has expired", func() bool { return s.Audit(couponID).Expired == 1 })
