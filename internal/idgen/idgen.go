@@ -18,8 +18,9 @@
 //     counter that was lost in this second;
 //   - by an instance of a version whose counters began at 1.
 //
-// An id may be given twice if Redis loses its data while its clock steps back, or
-// promotes a replica within a second of writes that the replica did not receive.
+// An id may be given twice if Redis loses its data while its clock steps back, or within
+// a second or two loses its last writes alone: it promotes a replica that did not receive
+// them, or starts again from a file without them.
 // The table's primary key guards against these cases.
 //
 // Ids may have gaps, and ids of one second are not ordered between instances.
