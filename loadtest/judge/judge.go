@@ -160,7 +160,7 @@ func (r *Result) begin(ctx context.Context) (err error) {
 
 // told returns the claims whose clients were told of an order.
 func (r *Result) told() (told []shop.Told) {
-	for _, claim := range r.Acknowledged() {
+	for _, claim := range r.distinct() {
 		u := r.users[int(claim.User)-r.sale.Users.First]
 		told = append(told, shop.Told{User: u.ID, Token: u.Token, Order: claim.Order})
 	}

@@ -75,12 +75,28 @@ func (r Result) OneEach() Finding {
 	return Finding{}
 }
 
+// distinct returns the acknowledged claims but those whose user had been told of the same order, if he may have one: a
+// shop may reply to a repeated claim as to the first.
+func (r Result) distinct() []rig.Claim {
+	type told struct {
+		user  int64
+		order string
+	}
+	seen := map[told]bool{}
+	return slices.DeleteFunc(r.Acknowledged(), func(c rig.Claim) bool {
+		one := told{c.User, c.Order}
+		again := seen[one] && c.Order != "" && r.PerUser() == 1
+		seen[one] = true
+		return again
+	})
+}
+
 // Kept says whether every order that a client was told of is there. Where the file does
 // not say how to look for one, the number of orders has to be enough for them, and for
 // all claims of which the outcome is unknown: one of their orders might stand for one
 // that is missing.
 func (r Result) Kept() Finding {
-	accepted, orders := len(r.Acknowledged()), r.After.Orders
+	accepted, orders := len(r.distinct()), r.After.Orders
 	switch {
 	case r.Missing.Known && r.Missing.N == accepted && accepted > 0 && orders.Known && orders.N >= accepted:
 		return Finding{Unknown: "acknowledged orders: the database has as many, and none of those that clients were told of: " +
@@ -126,7 +142,7 @@ func (r Result) apart() string {
 	switch {
 	case len(r.Acknowledged()) == 0:
 		return "all claims were refused"
-	case r.Verdicts()[shop.Refused] == 0:
+	case r.Verdicts()[shop.Refused] == 0 && len(r.distinct()) == len(r.Acknowledged()):
 		return "no claim was read as refused, so none met a limit" + because(details(r.Claims))
 	case !r.Open && met < max(2, min(minContenders, (r.BurstSize()+2)/3)):
 		return fmt.Sprintf("only %d claims were in flight while the last order was claimed", met)

@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -68,6 +69,22 @@ func TestPromisesHoldBreakOrAreUnknown(t *testing.T) {
 		}
 		if s := strings.Join(got, ", "); s != c.want || r.Verdict() != c.verdict {
 			t.Errorf("%s: %s, %s; want %s, %s", name, s, r.Verdict(), c.want, c.verdict)
+		}
+	}
+}
+
+// A shop may reply to a repeated claim as to the first, but not to the claim of another order.
+func TestUserMayBeToldOfHisOrderAgain(t *testing.T) {
+	t.Parallel()
+	for perUser, want := range map[int]verdict.Verdict{1: verdict.Held, 2: verdict.Wrong} {
+		r := resultOf(30, 0, 0)
+		for i := range r.Claims {
+			r.Claims[i].User, r.Claims[i].Order = int64(i%10), strconv.Itoa(i%10)
+		}
+		r.Limit.PerUser, r.Before = perUser, shop.Counts{Stock: counted(10), Orders: counted(0)}
+		r.After = shop.Counts{Stock: counted(0), Orders: counted(10), Users: counted(10), MostPerUser: counted(1)}
+		if got := r.Verdict(); got != want {
+			t.Errorf("%d each: %s, want %s: %s", perUser, got, want, r.Kept())
 		}
 	}
 }
