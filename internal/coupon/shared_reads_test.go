@@ -42,7 +42,7 @@ func TestReadThatHangsHoldsUpNoOther(t *testing.T) {
 	t.Parallel()
 	proxy, db, direct := proxied(t)
 	createCoupons(t, direct, 2)
-	cache := coupon.NewCache(coupon.NewStore(db), time.Hour)
+	cache := coupon.NewCache(coupon.NewStore(db), 0)
 
 	proxy.Inject(faultproxy.HangReply, "FROM coupons", 1)
 	hanging := make(chan error, 1)
@@ -55,6 +55,10 @@ func TestReadThatHangsHoldsUpNoOther(t *testing.T) {
 	defer cancel()
 	if c, err := cache.Find(ctx, 2); err != nil || c.ID != 2 {
 		t.Errorf("behind a read that hangs: %+v, %v", c, err)
+	}
+	cache.Put(coupon.Coupon{ID: 1})
+	if c, err := cache.Find(t.Context(), 1); err != nil || c.ID != 1 {
+		t.Errorf("after a change, behind a read from before it: %+v, %v", c, err)
 	}
 	if err := <-hanging; err == nil {
 		t.Error("the read that hung succeeded")
