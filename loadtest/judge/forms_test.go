@@ -2,6 +2,7 @@ package judge
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strconv"
@@ -17,7 +18,7 @@ import (
 )
 
 // A formShop sells one thing to users whose names have to be encoded. Anything but its
-// three forms is an error.
+// four forms is an error.
 type formShop struct {
 	mu    sync.Mutex
 	stock int
@@ -36,6 +37,10 @@ func (s *formShop) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case r.URL.Path == "/totals":
 		n := len(s.users)
 		_ = json.NewEncoder(w).Encode(map[string]int{"stock": s.stock, "orders": n, "users": n})
+	case r.URL.Path == "/order":
+		if !s.users[strings.TrimPrefix(r.PostFormValue("id"), "2026112800000000")] {
+			w.WriteHeader(http.StatusNotFound)
+		}
 	case r.URL.Path != "/buy" || !named:
 		s.other = append(s.other, r.Method+" "+r.URL.Path)
 		w.WriteHeader(http.StatusInternalServerError)
@@ -45,6 +50,7 @@ func (s *formShop) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.stock--
 		s.users[user] = true
 		w.WriteHeader(http.StatusCreated)
+		_, _ = fmt.Fprintf(w, `{"text": "your \"order\": 2026112800000000%[1]s, thanks", "id": 2026112800000000%[1]s}`, user)
 	}
 }
 
@@ -57,9 +63,11 @@ func TestShopWithFormsIsSentThem(t *testing.T) {
 	s, err := shop.Parse([]byte(`
 url: ` + server.URL + `
 claim: {url: /buy, form: {"the user": "a&b=+{{user}}"}}
-reply: {accepted: {status: [201]}, refused: {status: [409]}}
+reply: {accepted: {status: [201]}, refused: {status: [409]}, order: {pointer: /id}}
 begin: {requests: [{url: /begin, form: {stock: "{{stock}}"}}]}
-totals: {route: {url: /totals, stock: /stock, orders: /orders, users: /users}}
+totals:
+  route: {url: /totals, stock: /stock, orders: /orders, users: /users}
+  order: {url: /order, form: {id: "{{order}}"}}
 `))
 	check.NoError(t, err)
 	wantVerdicts(t, judged(t, s, manyUsers, by("k6", rig.K6, rig.ManyUsers)), verdict.Held, verdict.Held)

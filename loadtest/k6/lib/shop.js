@@ -47,7 +47,8 @@ function extract(rule, text) {
 export function at(pointer, text) {
   let value;
   try {
-    value = JSON.parse(text.replace(/([[:,]\s*)(-?\d{16,})(?=\s*[,\]}])/g, '$1"$2"'));
+    value = JSON.parse(text.replace(/"(?:[^"\\]|\\.)*"|[-\d][-+.\deE]*/g,
+      (token) => /^-?\d{16,}$/.test(token) ? `"${token}"` : token));
   } catch {
     return undefined;
   }
