@@ -143,21 +143,9 @@ func CouponFrom(begin time.Time, name string, stock int) NewCoupon {
 	return NewCoupon{Name: name, Begin: begin.UTC(), End: begin.Add(24 * time.Hour).UTC(), Stock: stock}
 }
 
-// CreateCoupons creates a coupon that is on sale for each round of w and returns
-// their ids.
-func (c Client) CreateCoupons(ctx context.Context, admin string, w Workload) ([]string, error) {
-	ids := make([]string, w.Rounds)
-	for i := range ids {
-		coupon := CouponFrom(time.Now().Add(-time.Hour), fmt.Sprintf("burst %d", i+1), w.Stock)
-		coupon.Segments, coupon.Limit, coupon.Returned = w.Segments, w.Limit, w.Returned
-		if w.Returned {
-			coupon.Hold = 10
-		}
-		created := struct{ ID string }{}
-		if err := c.Call(ctx, http.MethodPost, "/coupons", admin, coupon, http.StatusCreated, &created); err != nil {
-			return nil, err
-		}
-		ids[i] = created.ID
-	}
-	return ids, nil
+// CreateCoupon creates a coupon and returns its id.
+func (c Client) CreateCoupon(ctx context.Context, admin string, n NewCoupon) (id string, err error) {
+	var created struct{ ID string }
+	err = c.Call(ctx, http.MethodPost, "/coupons", admin, n, http.StatusCreated, &created)
+	return created.ID, err
 }

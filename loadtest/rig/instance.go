@@ -1,9 +1,11 @@
 package rig
 
 import (
+	"context"
 	"errors"
 	"path/filepath"
 	"slices"
+	"strconv"
 
 	"example.com/flashsale/internal/lab"
 )
@@ -53,13 +55,8 @@ func (s *Sale) StartFleet(program string, nginx StartNginx, settings ...[]string
 	return f, nil
 }
 
-// StartPair starts two instances of a program of bin/ behind nginx. nginx does not
-// limit clients, because all load comes from one address.
-func (s *Sale) StartPair(program string) (*Fleet, error) {
-	return s.StartFleet(program, lab.StartNginx, nil, nil)
-}
-
 // With runs job with n instances of the service behind nginx, and then stops them and closes the sale.
+// nginx does not limit clients, because all load comes from one address.
 func (s *Sale) With(n int, job func(*Fleet) error) error {
 	defer s.Close()
 	f, err := s.StartFleet("api", lab.StartNginx, make([][]string, n)...)
@@ -67,6 +64,19 @@ func (s *Sale) With(n int, job func(*Fleet) error) error {
 		return err
 	}
 	return errors.Join(job(f), f.Stop())
+}
+
+// Send has generate send the claims of w, on new coupons. The load generator leaves its files in dir.
+func (f *Fleet) Send(ctx context.Context, dir string, generate Generator, w Workload) (b Burst, err error) {
+	t := Target{URL: f.Nginx.URL, Secret: f.stack.Secret}
+	for range w.Rounds {
+		id, err := f.AddCouponWithRules(ctx, w.Stock, max(w.Segments, 1), w.rules())
+		if err != nil {
+			return b, err
+		}
+		t.Coupons = append(t.Coupons, strconv.FormatInt(id, 10))
+	}
+	return generate(ctx, dir, t, w)
 }
 
 // Address is where clients reach the fleet, as host:port.

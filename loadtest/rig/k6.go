@@ -53,7 +53,7 @@ func RunK6(ctx context.Context, dir, script, metric string, bursts int, env ...s
 // K6 is the Generator that runs the workload's script.
 func K6(ctx context.Context, dir string, t Target, w Workload) (Burst, error) {
 	settings := []string{
-		"BASE_URL=" + t.URL, "ADMIN_TOKEN=" + t.Admin, "JWT_SECRET=" + t.Secret,
+		"BASE_URL=" + t.URL, "JWT_SECRET=" + t.Secret,
 		"COUPONS=" + strings.Join(t.Coupons, ","), fmt.Sprintf("ROUNDS=%d", w.Rounds),
 		fmt.Sprintf("LIMIT=%d", max(w.Limit, 1)),
 		"SUMMARY=" + filepath.Join(dir, "summary.json"),

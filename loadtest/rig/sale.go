@@ -29,7 +29,8 @@ type Sale struct {
 }
 
 // NewSale creates an empty sale. settings (KEY=value) go to each of its
-// instances.
+// instances. If GUARDS_OFF among them names the unique key, the database has none;
+// the other guards are in the service's statements.
 func (s *Stack) NewSale(ctx context.Context, settings ...string) (*Sale, error) {
 	return s.NewSaleOn(ctx, s.MySQL, s.MySQL.DSN, settings...)
 }
@@ -53,10 +54,18 @@ func (s *Stack) NewSaleOn(
 	if err != nil {
 		return nil, err
 	}
-	if err := migrations.Up(ctx, sale.DB.DB); err != nil {
+	if err = migrations.Up(ctx, sale.DB.DB); err == nil && slices.ContainsFunc(settings, dropsKey) {
+		_, err = sale.DB.ExecContext(ctx, "ALTER TABLE coupon_orders DROP INDEX one_each")
+	}
+	if err != nil {
 		return nil, errors.Join(err, sale.Close())
 	}
 	return sale, nil
+}
+
+func dropsKey(setting string) bool {
+	name, guards, _ := strings.Cut(setting, "=")
+	return name == "GUARDS_OFF" && slices.Contains(strings.Split(guards, ","), "unique")
 }
 
 // SaleAt returns the sale on a database that exists, which its instances migrate.
@@ -83,18 +92,6 @@ func LabSettings(lock, scope, commit string, guardsOff ...string) []string {
 		"USER_RATE=0",                        // a burst has 666 claims of one user
 		"LOCK_WAIT=50s", "CLAIM_TIMEOUT=55s", // under a lock per coupon the last of 666 claims waits for 665 commits
 	}
-}
-
-// RemoveGuards drops the unique key, if guardsOff names it. The other guard is a
-// condition in the service's statements, which GUARDS_OFF removes.
-func (s *Sale) RemoveGuards(ctx context.Context, guardsOff []string) error {
-	if !slices.Contains(guardsOff, "unique") {
-		return nil
-	}
-	if _, err := s.DB.ExecContext(ctx, "ALTER TABLE coupon_orders DROP INDEX one_each"); err != nil {
-		return fmt.Errorf("drop the unique key: %w", err)
-	}
-	return nil
 }
 
 // AddCoupon inserts a coupon that is on sale now and returns its id.

@@ -30,9 +30,9 @@ func start(t *testing.T) *Stack {
 	return s
 }
 
-func newSale(t *testing.T, s *Stack) *Sale {
+func newSale(t *testing.T, s *Stack, settings ...string) *Sale {
 	t.Helper()
-	sale, err := s.NewSale(t.Context())
+	sale, err := s.NewSale(t.Context(), settings...)
 	check.NoError(t, err)
 	return sale
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strconv"
 
+	"example.com/flashsale/internal/coupon"
 	"example.com/flashsale/loadtest/shop"
 )
 
@@ -47,6 +48,15 @@ func (w Workload) Split(n int) Workload {
 func (w Workload) UpTo(n int) Workload {
 	w.Limit = n
 	return w
+}
+
+// rules are those of each coupon.
+func (w Workload) rules() coupon.Rules {
+	r := coupon.Rules{PerUser: max(w.Limit, 1), Returnable: w.Returned}
+	if w.Returned {
+		r.HoldSeconds = coupon.MinHoldSeconds
+	}
+	return r
 }
 
 // wanted returns how many orders of a coupon the users want: all that they may have and
@@ -94,7 +104,6 @@ func (w Workload) Title() string {
 // A Target is the service that a load generator sends claims to.
 type Target struct {
 	URL     string   // without a trailing slash
-	Admin   string   // a token with the admin role
 	Secret  string   // signs the users' tokens
 	Coupons []string // one for each round
 

@@ -38,19 +38,16 @@ func Run(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		defer sale.Close()
-		direct, err := sale.StartInstance("api", "c")
-		if err != nil {
-			return err
-		}
-		pair, err := sale.StartPair("api")
-		if err != nil {
-			return err
-		}
-		user, admin := s.Signer().User(42), s.Signer().Admin()
-		return runAll(ctx, os.Stdout, []run{
-			{"direct-user", direct.URL(), user, "1"}, {"direct-admin", direct.URL(), admin, "2"},
-			{"nginx-user", pair.Nginx.URL, user, "3"}, {"nginx-admin", pair.Nginx.URL, admin, "4"},
+		return sale.With(2, func(pair *rig.Fleet) error {
+			direct, err := sale.StartInstance("api", "c")
+			if err != nil {
+				return err
+			}
+			user, admin := s.Signer().User(42), s.Signer().Admin()
+			return runAll(ctx, os.Stdout, []run{
+				{"direct-user", direct.URL(), user, "1"}, {"direct-admin", direct.URL(), admin, "2"},
+				{"nginx-user", pair.Nginx.URL, user, "3"}, {"nginx-admin", pair.Nginx.URL, admin, "4"},
+			})
 		})
 	})
 }

@@ -3,7 +3,6 @@ package up
 import (
 	"cmp"
 	"strconv"
-	"strings"
 
 	"example.com/flashsale/internal/lab"
 	"example.com/flashsale/loadtest/rig"
@@ -11,10 +10,9 @@ import (
 
 // A config is how the stack is started.
 type config struct {
-	inLab     bool
-	settings  []string // of the instances
-	guardsOff []string
-	nginx     rig.StartNginx
+	inLab    bool
+	settings []string // of the instances
+	nginx    rig.StartNginx
 }
 
 // configuration reads LAB, LOCK, LOCK_SCOPE, COMMIT and GUARDS_OFF, and starts the
@@ -31,9 +29,6 @@ func configuration(s *rig.Stack, getenv func(string) string) (c config, err erro
 		return c, nil
 	}
 	c.nginx = lab.StartNginx
-	if guards := getenv("GUARDS_OFF"); guards != "" {
-		c.guardsOff = strings.Split(guards, ",")
-	}
 	if getenv("LOCK") != "redlock" { // /v4/pview needs its servers too
 		redlock, err := s.LockServers("redlock")
 		if err != nil {
@@ -42,6 +37,6 @@ func configuration(s *rig.Stack, getenv func(string) string) (c config, err erro
 		c.settings = append(c.settings, redlock...)
 	}
 	c.settings = append(c.settings, rig.LabSettings(cmp.Or(getenv("LOCK"), "redis"),
-		cmp.Or(getenv("LOCK_SCOPE"), "user"), cmp.Or(getenv("COMMIT"), "each"), c.guardsOff...)...)
+		cmp.Or(getenv("LOCK_SCOPE"), "user"), cmp.Or(getenv("COMMIT"), "each"), getenv("GUARDS_OFF"))...)
 	return c, nil
 }

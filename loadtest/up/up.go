@@ -25,9 +25,6 @@ func run(ctx context.Context, out io.Writer) error {
 			return err
 		}
 		defer sale.Close()
-		if err := sale.RemoveGuards(ctx, c.guardsOff); err != nil {
-			return err
-		}
 		fleet, err := sale.StartFleet("api", c.nginx, nil, nil)
 		if err != nil {
 			return err

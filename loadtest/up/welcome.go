@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"os"
 	"strings"
+	"time"
 
 	"example.com/flashsale/internal/lab"
 	"example.com/flashsale/loadtest/rig"
@@ -51,11 +52,12 @@ void if its claims hardly met, so that it shows nothing:
 func (c config) printWelcome(
 	ctx context.Context, out io.Writer, address string, sale *rig.Sale, signer rig.TokenSigner,
 ) error {
-	coupons, err := rig.NewClient(address).CreateCoupons(ctx, signer.Admin(), rig.SevenEach)
+	coupon, err := rig.NewClient(address).CreateCoupon(ctx, signer.Admin(),
+		rig.CouponFrom(time.Now(), "coupon", rig.SevenEach.Stock))
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(out, welcome, address, coupons[0], signer.User(42), signer.Admin())
+	fmt.Fprintf(out, welcome, address, coupon, signer.User(42), signer.Admin())
 	if !c.inLab {
 		_, err = fmt.Fprintf(out, shipped, address, credentials(signer))
 		return err

@@ -86,7 +86,7 @@ func (r *Result) Run(ctx context.Context) (verdict.Verdict, error) {
 	return r.Verdict(), err
 }
 
-func (r *Result) execute(ctx context.Context, s *rig.Stack) (err error) {
+func (r *Result) execute(ctx context.Context, s *rig.Stack) error {
 	settings := rig.LabSettings(r.Lock, r.Scope, r.Commit, r.GuardsOff...)
 	if r.Returned {
 		settings = append(settings, "CLAIM_PAUSE=600ms") // a return refunds under its lock
@@ -95,34 +95,29 @@ func (r *Result) execute(ctx context.Context, s *rig.Stack) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, sale.Close()) }()
-	if err := sale.RemoveGuards(ctx, r.GuardsOff); err != nil {
-		return err
-	}
-	pair, err := sale.StartPair("api")
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, pair.Stop()) }()
+	return sale.With(2, func(f *rig.Fleet) error { return r.send(ctx, f) })
+}
+
+// send sends the claims, and counts what has become of them.
+func (r *Result) send(ctx context.Context, f *rig.Fleet) (err error) {
 	generate := r.generate
 	if r.LateReleases {
-		generate = withLateReleases(sale, generate)
+		generate = withLateReleases(f.Sale, generate)
 	}
-	t := rig.Target{URL: pair.Nginx.URL, Admin: s.Signer().Admin(), Secret: s.Secret}
 	if r.Script == rig.Retried.Script {
 		generate = withRepliesCut(generate)
 	}
-	if r.Burst, err = send(ctx, r.dir, t, generate, r.Workload); err != nil {
+	if r.Burst, err = f.Send(ctx, r.dir, generate, r.Workload); err != nil {
 		return err
 	}
-	if err := awaitExpiry(ctx, sale); err != nil {
+	if err := awaitExpiry(ctx, f.Sale); err != nil {
 		return err
 	}
 	w := r.Workload
 	if r.Lock != "none" && r.Scope == "user" {
 		w.Limit = 1 // a claim that the lock of its user refuses is not repeated: only one is sure to be made
 	}
-	r.Totals, err = sale.Audit(ctx, w, r.Acknowledged())
+	r.Totals, err = f.Audit(ctx, w, r.Acknowledged())
 	return err
 }
 
@@ -134,16 +129,6 @@ func awaitExpiry(ctx context.Context, sale *rig.Sale) error {
 		err = fmt.Errorf("%d orders have not expired %s after the burst", left, limit)
 	}
 	return err
-}
-
-// send sends w to t, on new coupons.
-func send(
-	ctx context.Context, dir string, t rig.Target, generate rig.Generator, w rig.Workload,
-) (b rig.Burst, err error) {
-	if t.Coupons, err = rig.NewClient(t.URL).CreateCoupons(ctx, t.Admin, w); err != nil {
-		return b, err
-	}
-	return generate(ctx, dir, t, w)
 }
 
 // withRepliesCut returns generate with a proxy that cuts the first reply to each user.

@@ -56,7 +56,6 @@ func (s *servers) once(name string, start func() ([]string, error)) (settings []
 
 // A service is the instances of one side, with a database of their own.
 type service struct {
-	*rig.Sale
 	*rig.Fleet
 	coupon  string
 	striker *striker
@@ -79,7 +78,7 @@ func (s *servers) start(ctx context.Context, c Settings, w Workload) (*service, 
 	if err != nil {
 		return nil, err
 	}
-	v := &service{Sale: sale, Fleet: new(rig.Fleet)}
+	v := &service{Fleet: &rig.Fleet{Sale: sale}}
 	lease := time.Duration(c.LeaseMS) * time.Millisecond
 	v.striker = &striker{service: v, redis: s.stack, fault: c.Fault, lease: lease}
 	if err := v.open(ctx, c, w, s.stack.Signer().Admin()); err != nil {
@@ -88,21 +87,16 @@ func (s *servers) start(ctx context.Context, c Settings, w Workload) (*service, 
 	return v, nil
 }
 
-func (v *service) open(ctx context.Context, c Settings, w Workload, admin string) (err error) {
-	if err := v.RemoveGuards(ctx, c.guardsOff()); err != nil {
-		return err
-	}
-	if v.Fleet, err = v.StartFleet("api", lab.StartNginx, make([][]string, c.Instances)...); err != nil {
-		v.Fleet = new(rig.Fleet)
-		return err
-	}
-	coupons, err := rig.NewClient(v.Nginx.URL).CreateCoupons(ctx, admin,
-		rig.Workload{Rounds: 1, Stock: w.Stock, Limit: w.PerUser, Segments: w.Segments})
+func (v *service) open(ctx context.Context, c Settings, w Workload, admin string) error {
+	fleet, err := v.StartFleet("api", lab.StartNginx, make([][]string, c.Instances)...)
 	if err != nil {
 		return err
 	}
-	v.coupon = coupons[0]
-	return nil
+	v.Fleet = fleet
+	coupon := rig.CouponFrom(time.Now(), "race", w.Stock)
+	coupon.Limit, coupon.Segments = w.PerUser, w.Segments
+	v.coupon, err = rig.NewClient(v.Nginx.URL).CreateCoupon(ctx, admin, coupon)
+	return err
 }
 
 // stop stops the instances and drops the database.

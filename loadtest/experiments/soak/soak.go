@@ -19,7 +19,6 @@ import (
 	"example.com/flashsale/loadtest/fault"
 	"example.com/flashsale/loadtest/rig"
 	"example.com/flashsale/loadtest/trial"
-	"example.com/flashsale/migrations"
 )
 
 // Run runs the soak for as long as SOAK says (5m), prints a table and writes
@@ -85,9 +84,6 @@ func (m *market) open(ctx context.Context) (err error) {
 	all := append(settings, "EVENTS=true", "EVENTS_REDIS="+m.events.server.URL)
 	sale, err := m.stack.NewSale(ctx, all...)
 	if err != nil {
-		return err
-	}
-	if err := migrations.AllowRules(ctx, sale.DB.DB); err != nil {
 		return err
 	}
 	if m.steady, err = sale.AddCoupon(ctx, steadyStock(m.duration)); err != nil {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 	"time"
 
 	"example.com/flashsale/loadtest/fault"
@@ -46,14 +45,6 @@ func (sale *Sale) Run(ctx context.Context) (verdict.Verdict, error) {
 		if err != nil {
 			return err
 		}
-		t := rig.Target{URL: service.Nginx.URL, Secret: s.Secret}
-		for range sale.Rounds {
-			id, err := service.AddCoupon(ctx, workload.Stock)
-			if err != nil {
-				return err
-			}
-			t.Coupons = append(t.Coupons, strconv.FormatInt(id, 10))
-		}
 		schedule, died := trial.Schedule{Loaded: true}, time.Time{}
 		if sale.Failover {
 			schedule.Faults = []fault.Fault{{Name: "master killed",
@@ -61,7 +52,7 @@ func (sale *Sale) Run(ctx context.Context) (verdict.Verdict, error) {
 		}
 		var burst rig.Burst
 		_, err = schedule.Run(ctx, func(ctx context.Context) (err error) {
-			burst, err = rig.K6(ctx, dir, t, workload.Times(sale.Rounds))
+			burst, err = service.Send(ctx, dir, rig.K6, workload.Times(sale.Rounds))
 			return err
 		})
 		if err != nil {
