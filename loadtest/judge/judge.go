@@ -17,6 +17,8 @@ import (
 	"example.com/flashsale/loadtest/report"
 	"example.com/flashsale/loadtest/rig"
 	"example.com/flashsale/loadtest/shop"
+	"example.com/flashsale/loadtest/trial"
+	"example.com/flashsale/loadtest/verdict"
 )
 
 // Run judges the shop of the file SHOP, with the workloads that WORKLOADS names or with
@@ -44,7 +46,7 @@ func Run(ctx context.Context) error {
 }
 
 // start starts s, if its file says how, judges it and stops it.
-func start(ctx context.Context, s *shop.Shop, workloads []Workload) ([]Result, error) {
+func start(ctx context.Context, s *shop.Shop, workloads []Workload) ([]*Result, error) {
 	out, err := rig.EmptyDir("out", "judge")
 	if err != nil {
 		return nil, err
@@ -59,7 +61,7 @@ func start(ctx context.Context, s *shop.Shop, workloads []Workload) ([]Result, e
 
 // Judge sends workloads to s, one after the other, each to a sale that begins again.
 // The load generators leave their files in out.
-func Judge(ctx context.Context, s *shop.Shop, out string, workloads []Workload) (results []Result, err error) {
+func Judge(ctx context.Context, s *shop.Shop, out string, workloads []Workload) (results []*Result, err error) {
 	defer func() {
 		if ctx.Err() != nil {
 			results, err = nil, errors.Join(errors.New("interrupted: nothing is judged"), context.Cause(ctx))
@@ -75,34 +77,24 @@ func Judge(ctx context.Context, s *shop.Shop, out string, workloads []Workload) 
 	if err != nil {
 		return nil, err
 	}
-	steps := rig.NewSteps(len(workloads))
 	for i, w := range workloads {
-		steps.Next("%s", w.Title())
 		breaks := slices.Contains(s.Breaks, w.Name) || slices.Contains(w.Limit.BreaksIn, string(s.Version))
-		r := Result{Workload: w, Control: breaks, sale: sale, users: users, dir: filepath.Join(out, directory(i))}
-		r.repeat(ctx)
-		results = append(results, r)
+		results = append(results, &Result{Workload: w, Control: breaks, sale: sale, users: users,
+			dir: filepath.Join(out, directory(i))})
 	}
-	return results, nil
+	return trial.Run(ctx, results...)
 }
 
 // directory returns the name of a result's directory.
 func directory(i int) string { return fmt.Sprintf("%02d", i+1) }
 
-// attempts bounds how often a workload is repeated whose claims did not meet, or that
-// had to break a promise and did not.
-const attempts = 5
-
-func (r *Result) repeat(ctx context.Context) {
-	fresh := *r
-	for n := 1; ctx.Err() == nil; n++ {
-		*r = fresh
-		r.Failure = r.execute(ctx)
-		if n == attempts || !r.toBeRepeated() {
-			return
-		}
-		fmt.Fprintf(os.Stderr, "         %s: again\n", strings.Join(r.Reasons(), "; "))
+// Run sends the workload. It returns no verdict if another try would not show more.
+func (r *Result) Run(ctx context.Context) (verdict.Verdict, error) {
+	*r = Result{Workload: r.Workload, Control: r.Control, sale: r.sale, users: r.users, dir: r.dir}
+	if r.Failure = r.execute(ctx); !r.toBeRepeated() {
+		return "", nil
 	}
+	return r.Verdict(), nil
 }
 
 // execute begins a sale, sends the workload to it and counts it.
@@ -168,7 +160,7 @@ func (r *Result) told() (told []shop.Told) {
 }
 
 // conclude prints the table and writes the files.
-func conclude(ctx context.Context, s *shop.Shop, results []Result) error {
+func conclude(ctx context.Context, s *shop.Shop, results []*Result) error {
 	fmt.Println()
 	Table(results).Print()
 	e, err := rig.ThisMachine(ctx)

@@ -82,7 +82,7 @@ var (
 	open      = Workload{Workload: rig.Workload{Users: 40, Each: 2, Stock: 20, Rounds: 1}, Open: true, Send: Open}
 )
 
-func judged(t *testing.T, s *shop.Shop, workloads ...Workload) []Result {
+func judged(t *testing.T, s *shop.Shop, workloads ...Workload) []*Result {
 	t.Helper()
 	results, err := Judge(t.Context(), s, t.TempDir(), workloads)
 	check.NoError(t, err)
@@ -90,7 +90,7 @@ func judged(t *testing.T, s *shop.Shop, workloads ...Workload) []Result {
 }
 
 // wantVerdicts fails the test unless the results have the verdicts.
-func wantVerdicts(t *testing.T, results []Result, want ...verdict.Verdict) {
+func wantVerdicts(t *testing.T, results []*Result, want ...verdict.Verdict) {
 	t.Helper()
 	if got := verdicts(results); fmt.Sprint(got) != fmt.Sprint(want) {
 		var table strings.Builder

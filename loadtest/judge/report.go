@@ -9,20 +9,20 @@ import (
 	"example.com/flashsale/loadtest/verdict"
 )
 
-var columns = report.Columns[Result]{
-	report.Main("claims", Result.Title),
-	report.Main("accepted", func(r Result) int { return len(r.Acknowledged()) }),
-	report.Main("no oversell", Result.NotOversold),
-	report.Main("one each", Result.OneEach),
-	report.Main("orders kept", Result.Kept),
-	report.Main("p50 ms", func(r Result) string { return r.milliseconds(0.5) }),
-	report.Main("p99 ms", func(r Result) string { return r.milliseconds(0.99) }),
-	report.Main("verdict", Result.Verdict),
+var columns = report.Columns[*Result]{
+	report.Main("claims", (*Result).Title),
+	report.Main("accepted", func(r *Result) int { return len(r.Acknowledged()) }),
+	report.Main("no oversell", (*Result).NotOversold),
+	report.Main("one each", (*Result).OneEach),
+	report.Main("orders kept", (*Result).Kept),
+	report.Main("p50 ms", func(r *Result) string { return r.milliseconds(0.5) }),
+	report.Main("p99 ms", func(r *Result) string { return r.milliseconds(0.99) }),
+	report.Main("verdict", (*Result).Verdict),
 }
 
 // Table returns the results for a terminal of 80 columns.
-func Table(results []Result) report.Table {
-	return columns.Table(results, func(r Result) (notes []string) {
+func Table(results []*Result) report.Table {
+	return columns.Table(results, func(r *Result) (notes []string) {
 		if r.Failure == nil {
 			notes = append(notes, r.note())
 		}
@@ -33,12 +33,12 @@ func Table(results []Result) report.Table {
 	})
 }
 
-func (r Result) milliseconds(q float64) string {
+func (r *Result) milliseconds(q float64) string {
 	return fmt.Sprintf("%.1f", rig.Milliseconds(r.Latency(q)))
 }
 
 // note says how the claims were sent and answered.
-func (r Result) note() string {
+func (r *Result) note() string {
 	outcomes := r.Verdicts()
 	s := fmt.Sprintf("%d refused, %d unknown%s; %s orders; at most %d in flight", outcomes[shop.Refused],
 		outcomes[shop.Unknown], because(details(r.Claims)), r.After.Orders, r.MaxInFlight())
@@ -55,7 +55,7 @@ func (r Result) note() string {
 }
 
 // unsold returns how many units are left although as many users have none.
-func (r Result) unsold() int {
+func (r *Result) unsold() int {
 	if !r.After.Stock.Known || !r.After.Users.Known {
 		return 0
 	}
@@ -93,7 +93,7 @@ type Row struct {
 	Report      string          `json:"report,omitempty"`
 }
 
-func records(results []Result) (rows []Row) {
+func records(results []*Result) (rows []Row) {
 	for _, r := range results {
 		rows = append(rows, Row{
 			Workload: r.Name, Title: r.Title(), Claims: len(r.Claims), Accepted: len(r.Acknowledged()),
@@ -107,7 +107,7 @@ func records(results []Result) (rows []Row) {
 	return rows
 }
 
-func page(s *shop.Shop, e rig.Environment, results []Result) report.Report {
+func page(s *shop.Shop, e rig.Environment, results []*Result) report.Report {
 	all := report.Section{Title: "All workloads", Verdicts: verdicts(results), Table: Table(results)}
 	p := report.Report{
 		Title: "Judged: " + s.Title(), Pass: report.Pass(all), Environment: e, Sections: []report.Section{all},
@@ -120,13 +120,13 @@ func page(s *shop.Shop, e rig.Environment, results []Result) report.Report {
 	return p
 }
 
-func (r Result) section(dir string) report.Section {
+func (r *Result) section(dir string) report.Section {
 	title := r.Title()
 	if r.Limit.Name == "" {
 		title = r.Name + ": " + title
 	}
 	s := report.Section{
-		Title: title, Verdicts: []verdict.Verdict{r.Verdict()}, Table: Table([]Result{r}),
+		Title: title, Verdicts: []verdict.Verdict{r.Verdict()}, Table: Table([]*Result{r}),
 		Files: report.Generated("judge", dir), Charts: []report.Chart{report.Claims(r.Claims, maxLines)},
 	}
 	if r.Limit.Report != "" {

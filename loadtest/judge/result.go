@@ -25,6 +25,8 @@ type Result struct {
 	dir   string // of the load generator's files
 }
 
+func (r *Result) String() string { return r.Title() }
+
 // A Finding says whether a promise held: it did if both are empty.
 type Finding struct {
 	Broken  string // by how much
@@ -42,7 +44,7 @@ func (f Finding) String() string {
 }
 
 // NotOversold says whether there are no more orders than units.
-func (r Result) NotOversold() Finding {
+func (r *Result) NotOversold() Finding {
 	stock, left, orders := r.Before.Stock, r.After.Stock, r.After.Orders
 	over := max(0, -left.N)
 	if stock.Known && orders.Known {
@@ -59,7 +61,7 @@ func (r Result) NotOversold() Finding {
 
 // OneEach says whether no user has more orders than he may have: one, if the workload says
 // nothing else.
-func (r Result) OneEach() Finding {
+func (r *Result) OneEach() Finding {
 	orders, users, most, n := r.After.Orders, r.After.Users, r.After.MostPerUser, r.PerUser()
 	counted := orders.Known && users.Known
 	switch {
@@ -77,7 +79,7 @@ func (r Result) OneEach() Finding {
 
 // distinct returns the acknowledged claims but those whose user had been told of the same order, if he may have one: a
 // shop may reply to a repeated claim as to the first.
-func (r Result) distinct() []rig.Claim {
+func (r *Result) distinct() []rig.Claim {
 	type told struct {
 		user  int64
 		order string
@@ -95,7 +97,7 @@ func (r Result) distinct() []rig.Claim {
 // not say how to look for one, the number of orders has to be enough for them, and for
 // all claims of which the outcome is unknown: one of their orders might stand for one
 // that is missing.
-func (r Result) Kept() Finding {
+func (r *Result) Kept() Finding {
 	accepted, orders := len(r.distinct()), r.After.Orders
 	switch {
 	case r.Missing.Known && r.Missing.N == accepted && accepted > 0 && orders.Known && orders.N >= accepted:
@@ -115,10 +117,10 @@ func (r Result) Kept() Finding {
 	return Finding{}
 }
 
-func (r Result) findings() []Finding { return []Finding{r.NotOversold(), r.OneEach(), r.Kept()} }
+func (r *Result) findings() []Finding { return []Finding{r.NotOversold(), r.OneEach(), r.Kept()} }
 
 // Verdict says what r has shown. A promise that cannot be known proves nothing.
-func (r Result) Verdict() verdict.Verdict {
+func (r *Result) Verdict() verdict.Verdict {
 	if r.Failure != nil {
 		return verdict.Void
 	}
@@ -127,7 +129,7 @@ func (r Result) Verdict() verdict.Verdict {
 }
 
 // toBeRepeated reports whether another try may show more.
-func (r Result) toBeRepeated() bool {
+func (r *Result) toBeRepeated() bool {
 	return r.Failure == nil && len(r.doubts()) == 0 && (r.Verdict() == verdict.Lucky || r.Verdict() == verdict.Void)
 }
 
@@ -137,7 +139,7 @@ const minContenders = 16
 
 // apart returns why the claims of r were not in the way of each other, or a limit in the way of
 // none. It is empty if they were.
-func (r Result) apart() string {
+func (r *Result) apart() string {
 	met := r.Contenders(r.BurstSize())
 	switch {
 	case len(r.Acknowledged()) == 0:
@@ -153,7 +155,7 @@ func (r Result) apart() string {
 const tooManyRequests = "status 429"
 
 // doubts returns the reasons why r proves nothing, however often it is repeated.
-func (r Result) doubts() (doubts []string) {
+func (r *Result) doubts() (doubts []string) {
 	if n := len(r.Claims); n != r.BurstSize() {
 		doubts = append(doubts, fmt.Sprintf("%d of %d claims were sent", n, r.BurstSize()))
 	}
@@ -173,7 +175,7 @@ func (r Result) doubts() (doubts []string) {
 }
 
 // rateLimit says that claims were refused by a rate limit, if some were.
-func (r Result) rateLimit() []string {
+func (r *Result) rateLimit() []string {
 	limited := 0
 	for _, c := range r.Claims {
 		if short, _ := reason(c); short == tooManyRequests {
@@ -195,7 +197,7 @@ func because(reasons []string) string {
 }
 
 // Reasons says why r did not come out as it must.
-func (r Result) Reasons() []string {
+func (r *Result) Reasons() []string {
 	switch {
 	case r.Failure != nil:
 		return append(r.rateLimit(), "did not finish: "+r.Failure.Error()) // it may refuse the counting, too
@@ -209,7 +211,7 @@ func (r Result) Reasons() []string {
 	return []string{r.apart()}
 }
 
-func verdicts(results []Result) (all []verdict.Verdict) {
+func verdicts(results []*Result) (all []verdict.Verdict) {
 	for _, r := range results {
 		all = append(all, r.Verdict())
 	}

@@ -14,8 +14,8 @@ import (
 func counted(n int) shop.Count { return shop.Count{N: n, Known: true} }
 
 // resultOf returns a burst with so many claims of each outcome, all at once.
-func resultOf(accepted, refused, unknown int) Result {
-	r := Result{Workload: Workload{Workload: rig.Workload{Users: accepted + refused + unknown, Each: 1}}}
+func resultOf(accepted, refused, unknown int) *Result {
+	r := &Result{Workload: Workload{Workload: rig.Workload{Users: accepted + refused + unknown, Each: 1}}}
 	begin, end := time.UnixMilli(0), time.UnixMilli(1000)
 	add := func(n int, outcome, detail string) {
 		for range n {
@@ -91,7 +91,7 @@ func TestUserMayBeToldOfHisOrderAgain(t *testing.T) {
 
 func TestWhatProvesNothingSaysWhy(t *testing.T) {
 	t.Parallel()
-	held := func(r Result) Result {
+	held := func(r *Result) *Result {
 		accepted := counted(len(r.Acknowledged()))
 		r.Before = shop.Counts{Stock: accepted, Orders: counted(0)}
 		r.After = shop.Counts{Stock: counted(0), Orders: accepted, Users: accepted}
@@ -116,7 +116,7 @@ func TestWhatProvesNothingSaysWhy(t *testing.T) {
 	unlimited.Control = true
 	near := held(resultOf(10, 20, 0)) // to its database, or elsewhere
 	near.Limit, near.Delayed = shop.Workload{Delay: 1}, 29
-	for want, r := range map[string]Result{
+	for want, r := range map[string]*Result{
 		"only 29 requests to the database were delayed": near,
 		"a rate limit is on: 20 of 30 claims":           limited,
 		`no claim was accepted: 30 × status 500 "full"`: held(resultOf(0, 0, 30)),

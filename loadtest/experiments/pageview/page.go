@@ -4,19 +4,14 @@ import (
 	"fmt"
 
 	"example.com/flashsale/loadtest/report"
+	"example.com/flashsale/loadtest/trial"
 	"example.com/flashsale/loadtest/verdict"
 )
 
 // Section shows each trial.
 func Section(views []*Views) report.Section {
-	s := report.Section{
-		Title: fmt.Sprintf("%d page views at once", burstSize), Table: columns.Table(views),
-		Text: "A duplicate was told a count that another view had been told before.",
-	}
-	for _, v := range views {
-		s.Judge(v.Verdict)
-	}
-	return s
+	return trial.Section(fmt.Sprintf("%d page views at once", burstSize),
+		"A duplicate was told a count that another view had been told before.", columns, views)
 }
 
 var columns = report.Columns[*Views]{
@@ -35,15 +30,9 @@ var columns = report.Columns[*Views]{
 }
 
 func pausesSection(pauses []*Pauses) report.Section {
-	s := report.Section{
-		Title: "A holder that is stopped for longer than its lease", Table: pauseColumns.Table(pauses),
-		Text: "The holder is stopped (SIGSTOP) between reading and writing; meanwhile the other instance counts. " +
-			"Only a fence makes the late write harmless.",
-	}
-	for _, p := range pauses {
-		s.Judge(p.Verdict)
-	}
-	return s
+	return trial.Section("A holder that is stopped for longer than its lease",
+		"The holder is stopped (SIGSTOP) between reading and writing; meanwhile the other instance counts. "+
+			"Only a fence makes the late write harmless.", pauseColumns, pauses)
 }
 
 var pauseColumns = report.Columns[*Pauses]{

@@ -4,6 +4,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
 	"example.com/flashsale/internal/check"
 	"example.com/flashsale/loadtest/rig"
 	"example.com/flashsale/loadtest/verdict"
@@ -78,8 +81,8 @@ func TestViewsAreReadFromResults(t *testing.T) {
 	var v Views
 	v.add(replies)
 	want := Views{Answered: 3, InFlight: 2, OnA: 1, OnB: 2, Across: 1, WaitP50: 30, WaitP99: 39.8, PerSecond: 6}
-	if v != want {
-		t.Errorf("%+v, want %+v", v, want)
+	if diff := cmp.Diff(want, v, cmpopts.IgnoreUnexported(Views{})); diff != "" {
+		t.Error(diff)
 	}
 }
 

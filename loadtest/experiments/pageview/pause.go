@@ -10,6 +10,7 @@ import (
 	"example.com/flashsale/internal/lab"
 	"example.com/flashsale/internal/pageview"
 	"example.com/flashsale/loadtest/rig"
+	"example.com/flashsale/loadtest/trial"
 	"example.com/flashsale/loadtest/verdict"
 )
 
@@ -22,13 +23,13 @@ var pausedDrivers = []struct{ name, expect string }{
 // Pauses is what happened to the count when a holder was stopped for longer than
 // its lease.
 type Pauses struct {
-	Lock     string          `json:"lock"`
-	Expect   string          `json:"expect"`
-	Status   int             `json:"status"`   // of the reply to the stopped holder's view
-	Others   int             `json:"others"`   // views that were answered meanwhile with 200
-	Counted  int64           `json:"counted"`  // in the end
-	Answered int             `json:"answered"` // with 200, in all
-	Verdict  verdict.Verdict `json:"verdict"`
+	Lock     string `json:"lock"`
+	Expect   string `json:"expect"`
+	Status   int    `json:"status"`   // of the reply to the stopped holder's view
+	Others   int    `json:"others"`   // views that were answered meanwhile with 200
+	Counted  int64  `json:"counted"`  // in the end
+	Answered int    `json:"answered"` // with 200, in all
+	trial.Judged
 
 	stack *rig.Stack
 }

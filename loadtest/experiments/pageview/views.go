@@ -10,6 +10,7 @@ import (
 	"example.com/flashsale/internal/pageview"
 	"example.com/flashsale/loadtest/rig"
 	"example.com/flashsale/loadtest/stats"
+	"example.com/flashsale/loadtest/trial"
 	"example.com/flashsale/loadtest/verdict"
 )
 
@@ -59,19 +60,19 @@ func Trials(topology, sender string, drivers ...string) (all []Trial) {
 // same count: on the same instance, or across the two.
 type Views struct {
 	Trial
-	Counted   int64           `json:"counted"`
-	Answered  int64           `json:"answered"` // with 200
-	Lost      int64           `json:"lost"`     // answered with 200 and not counted
-	WithinA   int64           `json:"duplicates_within_a"`
-	WithinB   int64           `json:"duplicates_within_b"`
-	Across    int64           `json:"duplicates_across"` // counts that a view on each was told
-	PerSecond float64         `json:"per_second"`
-	WaitP50   float64         `json:"wait_p50_ms"`
-	WaitP99   float64         `json:"wait_p99_ms"`
-	InFlight  int             `json:"max_in_flight"`
-	OnA       int64           `json:"on_a"`
-	OnB       int64           `json:"on_b"`
-	Verdict   verdict.Verdict `json:"verdict"`
+	Counted   int64   `json:"counted"`
+	Answered  int64   `json:"answered"` // with 200
+	Lost      int64   `json:"lost"`     // answered with 200 and not counted
+	WithinA   int64   `json:"duplicates_within_a"`
+	WithinB   int64   `json:"duplicates_within_b"`
+	Across    int64   `json:"duplicates_across"` // counts that a view on each was told
+	PerSecond float64 `json:"per_second"`
+	WaitP50   float64 `json:"wait_p50_ms"`
+	WaitP99   float64 `json:"wait_p99_ms"`
+	InFlight  int     `json:"max_in_flight"`
+	OnA       int64   `json:"on_a"`
+	OnB       int64   `json:"on_b"`
+	trial.Judged
 
 	stack *rig.Stack
 }
