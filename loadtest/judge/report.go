@@ -127,7 +127,7 @@ func (r *Result) section(dir string) report.Section {
 	}
 	s := report.Section{
 		Title: title, Verdicts: []verdict.Verdict{r.Verdict()}, Table: Table([]*Result{r}),
-		Files: report.Generated("judge", dir), Charts: []report.Chart{report.Claims(r.Claims, maxLines)},
+		Files: report.Generated("judge", dir), Charts: []report.Lanes{report.Claims(r.Claims, maxLines)},
 	}
 	if r.Limit.Report != "" {
 		s.Files = append(s.Files, report.File{Path: r.Limit.Report, Text: "the public report"})

@@ -98,7 +98,7 @@ func checkTables(p *browser.Page) {
 			want = append(want, append([][]string{s.Table.Header}, s.Table.Rows...))
 		}
 		for _, c := range s.Charts {
-			_, numbers := c.svg()
+			numbers := c.draw().Numbers
 			want = append(want, append([][]string{numbers.Header}, numbers.Rows...))
 		}
 	}

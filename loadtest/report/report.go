@@ -30,7 +30,7 @@ type Section struct {
 	Text     string
 	Verdicts []verdict.Verdict // of its rows; a section that claims nothing has none
 	Problems []string          // each a paragraph
-	Charts   []Chart           // those without a value are left out
+	Charts   []Lanes           // those without a value are left out
 	Table    Table
 	Files    []File
 }
@@ -38,19 +38,12 @@ type Section struct {
 // A File is a link to a file beside the report.
 type File struct{ Path, Text string }
 
-// A Chart draws itself.
-type Chart interface {
-	// svg returns the drawing, and what says the same in words and numbers.
-	svg() (drawing template.HTML, numbers Table)
-	// caption names the chart.
-	caption() string
-}
-
 //go:embed page.tmpl *.css
 var files embed.FS
 
 var page = template.Must(template.New("page.tmpl").Funcs(template.FuncMap{
-	"draw": draw, "style": style, "tally": verdict.Tally, "class": func(v verdict.Verdict) string { return string(v) },
+	"draw": Lanes.draw, "style": style, "tally": verdict.Tally,
+	"class":   func(v verdict.Verdict) string { return string(v) },
 	"classOf": func(cell string) string { v, _ := verdict.Named(cell); return string(v) },
 }).ParseFS(files, "page.tmpl"))
 
@@ -66,18 +59,6 @@ func Write(name string, r Report) error {
 	}
 	fmt.Println(path)
 	return nil
-}
-
-// A drawn is a chart as the template needs it.
-type drawn struct {
-	Caption string
-	Drawing template.HTML
-	Numbers Table
-}
-
-func draw(c Chart) drawn {
-	drawing, numbers := c.svg()
-	return drawn{c.caption(), drawing, numbers}
 }
 
 // Generated returns links to what the load generators have written to a directory of out/name.

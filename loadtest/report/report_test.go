@@ -14,14 +14,14 @@ import (
 	"example.com/flashsale/loadtest/verdict"
 )
 
-var everyChart = []Chart{
+var everyChart = []Lanes{
 	Claims([]rig.Claim{
 		{Instance: "a", Verdict: rig.Accepted, Sent: time.UnixMilli(0), Received: time.UnixMilli(3)},
 		{Instance: "b", Verdict: "sold_out", Sent: time.UnixMilli(1), Received: time.UnixMilli(4)},
 		{Instance: "<c>", Verdict: rig.Unexpected, Sent: time.UnixMilli(1), Received: time.UnixMilli(1)},
 		{Instance: "d", Verdict: "sold_out", Sent: time.UnixMilli(2), Received: time.UnixMilli(4)},
 	}, 3),
-	Lanes{Caption: "holders", Unit: "ms", Rows: []Lane{
+	{Caption: "holders", Unit: "ms", Rows: []Lane{
 		{"process 1", []Span{{"lock", Hold, 1, 5}, {"expired", Fault, 3, 3}}},
 	}},
 }
@@ -30,7 +30,7 @@ var everyChart = []Chart{
 func TestDrawingsAreWellFormed(t *testing.T) {
 	t.Parallel()
 	for _, c := range everyChart {
-		drawing, numbers := c.svg()
+		drawing, numbers := c.draw().Drawing, c.draw().Numbers
 		d := xml.NewDecoder(strings.NewReader(string(drawing)))
 		for {
 			_, err := d.Token()
@@ -38,18 +38,18 @@ func TestDrawingsAreWellFormed(t *testing.T) {
 				break
 			}
 			if err != nil {
-				t.Fatalf("%s: %v in %s", c.caption(), err, drawing)
+				t.Fatalf("%s: %v in %s", c.Caption, err, drawing)
 			}
 		}
 		if strings.Contains(string(drawing), "NaN") || strings.Contains(string(drawing), "Inf") {
-			t.Errorf("%s: not a number in %s", c.caption(), drawing)
+			t.Errorf("%s: not a number in %s", c.Caption, drawing)
 		}
 		if len(numbers.Rows) == 0 {
-			t.Errorf("%s: no numbers beside the drawing", c.caption())
+			t.Errorf("%s: no numbers beside the drawing", c.Caption)
 		}
 		for _, row := range numbers.Rows {
 			if len(row) != len(numbers.Header) {
-				t.Errorf("%s: row %q under %q", c.caption(), row, numbers.Header)
+				t.Errorf("%s: row %q under %q", c.Caption, row, numbers.Header)
 			}
 		}
 	}
@@ -100,12 +100,11 @@ func TestNumbersHaveThreeDigitsOrCommas(t *testing.T) {
 func TestGridLiesBehind(t *testing.T) {
 	t.Parallel()
 	for _, c := range everyChart {
-		svg, _ := c.svg()
-		drawing := string(svg)
+		drawing := string(c.draw().Drawing)
 		behind := max(strings.LastIndex(drawing, `class="grid"`), strings.LastIndex(drawing, `class="band"`))
 		front := regexp.MustCompile(`class="(line|span)\b`).FindStringIndex(drawing)
 		if behind < 0 || front == nil || front[0] < behind {
-			t.Errorf("%s: the grid is at %d, the values at %v", c.caption(), behind, front)
+			t.Errorf("%s: the grid is at %d, the values at %v", c.Caption, behind, front)
 		}
 	}
 }

@@ -64,14 +64,19 @@ func Claims(claims []rig.Claim, most int) Lanes {
 	return l
 }
 
-func (l Lanes) caption() string { return l.Caption }
+// A drawn is a chart as the template needs it.
+type drawn struct {
+	Caption string
+	Drawing template.HTML
+	Numbers Table // and words, which say the same
+}
 
 const (
 	laneLimit   = 190.0
 	lanePadding = 10.0
 )
 
-func (l Lanes) svg() (template.HTML, Table) {
+func (l Lanes) draw() drawn {
 	c, x := &canvas{}, scale{to: width - 10}
 	found := map[Kind]int{}
 	for _, row := range l.Rows {
@@ -87,7 +92,7 @@ func (l Lanes) svg() (template.HTML, Table) {
 		c.lane(row, l.stacked, x)
 	}
 	c.xAxis(x, top, l.Unit)
-	return c.drawing(l.Caption), l.numbers(found)
+	return drawn{l.Caption, c.drawing(l.Caption), l.numbers(found)}
 }
 
 // numbers says the same as the drawing: each span or, of many, how many there are of each kind.

@@ -3,7 +3,6 @@
 package verdict
 
 import (
-	"cmp"
 	"fmt"
 	"os"
 	"slices"
@@ -70,16 +69,17 @@ type Count struct {
 
 // Tally counts verdicts, in the order of the constants.
 func Tally(verdicts []Verdict) (counts []Count) {
-	for _, v := range verdicts {
-		i := slices.IndexFunc(counts, func(c Count) bool { return c.Verdict == v })
-		if i < 0 {
-			i, counts = len(counts), append(counts, Count{Verdict: v, of: len(verdicts)})
+	for _, v := range all {
+		c := Count{Verdict: v, of: len(verdicts)}
+		for _, one := range verdicts {
+			if one == v {
+				c.N++
+			}
 		}
-		counts[i].N++
+		if c.N > 0 {
+			counts = append(counts, c)
+		}
 	}
-	slices.SortFunc(counts, func(a, b Count) int {
-		return cmp.Compare(slices.Index(all, a.Verdict), slices.Index(all, b.Verdict))
-	})
 	return counts
 }
 

@@ -32,6 +32,6 @@ func (r *Result) section(name string) report.Section {
 		Title:    fmt.Sprintf("%d. %s", r.number, r),
 		Verdicts: []verdict.Verdict{r.Verdict()}, Text: fmt.Sprintf("%s (%s)", r.Lesson, r.replies()),
 		Problems: r.Reasons(), Table: columns.Table([]*Result{r}), Files: report.Generated(name, path.Base(r.dir)),
-		Charts: []report.Chart{report.Claims(r.Claims, r.BurstSize())}, // round 1
+		Charts: []report.Lanes{report.Claims(r.Claims, r.BurstSize())}, // round 1
 	}
 }
