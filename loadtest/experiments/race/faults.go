@@ -3,7 +3,6 @@ package race
 import (
 	"context"
 	"slices"
-	"sync"
 	"time"
 
 	"example.com/flashsale/loadtest/fault"
@@ -29,46 +28,20 @@ type Struck struct {
 	To       int64  `json:"to"`
 }
 
-// A striker injects the fault of a side once a claim is in its section.
-type striker struct {
-	service *service
-	redis   *rig.Stack
-	fault   string
-	lease   time.Duration
-
-	once     sync.Once
-	ended    sync.WaitGroup
-	instance string
-	from, to time.Time
-	err      error
-}
-
-// strike injects the fault in the background, the first time that it is called.
-func (s *striker) strike(ctx context.Context, instance int) {
-	if s.fault == noFault {
-		return
+// strike injects the fault of the side while a claim is in its section in the i-th instance. It
+// does so once.
+func (v *service) strike(ctx context.Context, i int) error {
+	s := v.settings
+	if s.Fault == noFault || v.strikes.Swap(true) {
+		return nil
 	}
-	s.once.Do(func() {
-		s.instance = rig.InstanceName(instance)
-		f := s.of(instance)
-		s.ended.Go(func() { s.from, s.to, s.err = f.Inject(ctx) })
-	})
-}
-
-func (s *striker) of(instance int) fault.Fault {
-	if s.fault == emptied {
-		return fault.Kill(s.fault, 0, s.redis.Redis.Server)
+	f := fault.Suspend(s.Fault, time.Duration(s.LeaseMS)*time.Millisecond*3/2, v.Instances[i].Server)
+	if s.Fault == emptied {
+		f = fault.Kill(s.Fault, 0, v.redis)
 	}
-	return fault.Suspend(s.fault, s.lease*3/2, s.service.Instances[instance].Server)
-}
-
-// wait waits until the fault is healed, and returns it, or nil if none has struck.
-func (s *striker) wait(barrier time.Time) (*Struck, error) {
-	s.ended.Wait()
-	if s.instance == "" || s.err != nil {
-		return nil, s.err
-	}
-	return &Struck{s.instance, s.from.Sub(barrier).Microseconds(), s.to.Sub(barrier).Microseconds()}, nil
+	from, to, err := f.Inject(ctx)
+	v.struck = &Struck{rig.InstanceName(i), from.UnixMicro(), to.UnixMicro()}
+	return err
 }
 
 // fault requires that a fault can strike, and be seen.

@@ -3,8 +3,9 @@ package race
 import (
 	"context"
 	"errors"
-	"sync"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"example.com/flashsale/loadtest/rig"
 )
@@ -14,12 +15,6 @@ const sampleInterval = 10 * time.Millisecond
 // record sends the burst to a service, and records what happens on a side until the last
 // reply. It returns the fault that struck, if one did.
 func record(ctx context.Context, l *live, side int, v *service, b burst) (*Struck, error) {
-	sections, err := readSections(ctx, v.Instances, func(s Section) { l.addSection(side, s) },
-		func(instance int) { v.striker.strike(ctx, instance) })
-	if err != nil {
-		return nil, err
-	}
-	defer sections.stop()
 	sample := func(ctx context.Context) error {
 		s, err := v.sample(ctx)
 		if err == nil {
@@ -28,22 +23,30 @@ func record(ctx context.Context, l *live, side int, v *service, b burst) (*Struc
 		return err
 	}
 	running, finish := context.WithCancel(ctx)
-	var sampling sync.WaitGroup
+	var recording errgroup.Group
 	var barrier time.Time
-	err = b.send(ctx, func() {
+	err := b.send(ctx, func() {
 		barrier = time.Now()
 		l.begin(side, barrier)
-		sampling.Go(func() {
+		recording.Go(func() error {
 			for running.Err() == nil {
 				_ = sample(running) // the last one counts
 				rig.Sleep(running, sampleInterval)
 			}
+			return nil
 		})
+		for i := range v.Instances {
+			recording.Go(func() error {
+				return v.readSections(ctx, running, i, func(s Section) { l.addSection(side, s) })
+			})
+		}
 	}, func(c Claim) { l.addClaim(side, c) })
 	finish()
-	sampling.Wait()
-	struck, faultErr := v.striker.wait(barrier)
-	return struck, errors.Join(err, faultErr, sample(ctx), sections.complete(ctx))
+	err = errors.Join(err, recording.Wait(), sample(ctx))
+	if v.struck != nil {
+		v.struck.From, v.struck.To = v.struck.From-barrier.UnixMicro(), v.struck.To-barrier.UnixMicro()
+	}
+	return v.struck, err
 }
 
 // sample reads stock and orders from the database, in one statement, so that

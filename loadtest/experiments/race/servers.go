@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"example.com/flashsale/internal/lab"
@@ -57,8 +58,12 @@ func (s *servers) once(name string, start func() ([]string, error)) (settings []
 // A service is the instances of one side, with a database of their own.
 type service struct {
 	*rig.Fleet
-	coupon  string
-	striker *striker
+	settings Settings
+	coupon   string
+	redis    *lab.Server // of the lock
+
+	strikes atomic.Bool
+	struck  *Struck // times are microseconds of the wall clock
 }
 
 // start starts the service of a side, with its coupon on sale.
@@ -78,17 +83,15 @@ func (s *servers) start(ctx context.Context, c Settings, w Workload) (*service, 
 	if err != nil {
 		return nil, err
 	}
-	v := &service{Fleet: &rig.Fleet{Sale: sale}}
-	lease := time.Duration(c.LeaseMS) * time.Millisecond
-	v.striker = &striker{service: v, redis: s.stack, fault: c.Fault, lease: lease}
-	if err := v.open(ctx, c, w, s.stack.Signer().Admin()); err != nil {
+	v := &service{Fleet: &rig.Fleet{Sale: sale}, settings: c, redis: s.stack.Redis.Server}
+	if err := v.open(ctx, w, s.stack.Signer().Admin()); err != nil {
 		return nil, errors.Join(err, v.stop())
 	}
 	return v, nil
 }
 
-func (v *service) open(ctx context.Context, c Settings, w Workload, admin string) error {
-	fleet, err := v.StartFleet("api", lab.StartNginx, make([][]string, c.Instances)...)
+func (v *service) open(ctx context.Context, w Workload, admin string) error {
+	fleet, err := v.StartFleet("api", lab.StartNginx, make([][]string, v.settings.Instances)...)
 	if err != nil {
 		return err
 	}
