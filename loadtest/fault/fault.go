@@ -54,6 +54,20 @@ func Partition(name string, lasts time.Duration, p *faultproxy.Proxy) Fault {
 	}
 }
 
+// AtRequest is a fault of p that a request begins, of which inject tells p. Strike returns when
+// struck reports that it has come, after five seconds at most.
+func AtRequest(name string, lasts time.Duration, p *faultproxy.Proxy, inject func(), struck func() bool) Fault {
+	return Fault{
+		name, lasts, func(ctx context.Context) error {
+			inject()
+			for end := time.Now().Add(5 * time.Second); !struck() && time.Now().Before(end); {
+				rig.Sleep(ctx, time.Millisecond)
+			}
+			return nil
+		}, func() error { p.Heal(); return nil },
+	}
+}
+
 // Disconnect makes the switch drop the packets of hosts. Neither side learns of it.
 func Disconnect(name string, lasts time.Duration, hosts ...*lab.Host) Fault {
 	each := func(do func(*lab.Host) error) error {

@@ -129,7 +129,12 @@ func (s *Sale) Rule(ctx context.Context, couponID int64, r coupon.Rules) error {
 // AwaitExpiry waits until no order has a hold: each has been used, or has ended and given its unit
 // back, which no audit before can see happen twice. It returns how many still have one after limit.
 func (s *Sale) AwaitExpiry(ctx context.Context, limit time.Duration) (left int, err error) {
-	const q = `SELECT COUNT(*) FROM coupon_orders WHERE used_at IS NULL AND expires_at IS NOT NULL`
+	return s.AwaitNone(ctx, limit,
+		"SELECT COUNT(*) FROM coupon_orders WHERE used_at IS NULL AND expires_at IS NOT NULL")
+}
+
+// AwaitNone waits until a query counts nothing. It returns what it still counts after limit.
+func (s *Sale) AwaitNone(ctx context.Context, limit time.Duration, q string) (left int, err error) {
 	for end := time.Now().Add(limit); ; {
 		err := s.DB.GetContext(ctx, &left, q)
 		if err != nil || left == 0 || time.Now().After(end) {

@@ -60,17 +60,11 @@ func (s *Sharding) expire(ctx context.Context) error {
 		SELECT (SELECT COUNT(*) FROM coupon_orders) + (SELECT COUNT(*) FROM coupon_holds) +
 			(SELECT COUNT(*) FROM coupon_events) + ABS((SELECT SUM(initial_stock - stock) FROM coupons) -
 			(SELECT COALESCE(SUM(stock), 0) FROM coupon_segments) - (SELECT COALESCE(SUM(units), 0) FROM coupon_transfers))`
-	n := 1
-	for begin := time.Now(); n > 0 && time.Since(begin) < settleLimit && rig.Sleep(ctx, retryPause); {
-		n = 0
-		if err := s.fleet.DB.GetContext(ctx, &n, left); err != nil {
-			return err
-		}
-	}
+	n, err := s.fleet.AwaitNone(ctx, settleLimit, left)
 	if n > 0 {
 		s.Violations = append(s.Violations, fmt.Sprintf("%d orders, holds, events and missing units are left", n))
 	}
-	return ctx.Err()
+	return err
 }
 
 // servers returns the server of each shard's primary.

@@ -1,13 +1,11 @@
 package linearizable
 
 import (
-	"context"
 	"math/rand/v2"
 	"time"
 
 	"example.com/flashsale/internal/faultproxy"
 	"example.com/flashsale/loadtest/fault"
-	"example.com/flashsale/loadtest/rig"
 )
 
 const (
@@ -21,17 +19,8 @@ const (
 // the request or not, and the instance no reply. It waits for the first, because
 // there is none while everything is sold out.
 func commitFault(name string, p *faultproxy.Proxy, kind faultproxy.Fault) fault.Fault {
-	return fault.Fault{
-		Name: "COMMIT " + name, Lasts: faultTime,
-		Strike: func(ctx context.Context) error {
-			p.Inject(kind, "COMMIT", lostCommits)
-			for end := time.Now().Add(10 * time.Second); p.Hits() == 0 && time.Now().Before(end); {
-				rig.Sleep(ctx, 10*time.Millisecond)
-			}
-			return nil
-		},
-		Heal: func() error { p.Heal(); return nil },
-	}
+	return fault.AtRequest("COMMIT "+name, faultTime, p, func() { p.Inject(kind, "COMMIT", lostCommits) },
+		func() bool { return p.Hits() > 0 })
 }
 
 // faults returns the faults of a run in the order of its seed. Every run loses

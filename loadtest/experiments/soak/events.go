@@ -10,7 +10,6 @@ import (
 
 	"example.com/flashsale/internal/connect"
 	"example.com/flashsale/internal/lab"
-	"example.com/flashsale/loadtest/rig"
 )
 
 // events are what the service has told other systems, in a Redis that no fault strikes.
@@ -76,11 +75,9 @@ func (e *events) audit(ctx context.Context, m *market) error {
 	if err != nil {
 		return err
 	}
-	waiting := 1
-	for end := time.Now().Add(publishLimit); waiting > 0 && time.Now().Before(end); rig.Sleep(ctx, retryPeriod) {
-		if err := m.DB.GetContext(ctx, &waiting, "SELECT COUNT(*) FROM coupon_events"); err != nil {
-			return err
-		}
+	waiting, err := m.AwaitNone(ctx, publishLimit, "SELECT COUNT(*) FROM coupon_events")
+	if err != nil {
+		return err
 	}
 	if waiting > 0 {
 		m.Violations.Add("I5: %d events wait %s after the sale", waiting, publishLimit)

@@ -8,7 +8,6 @@ import (
 
 	"github.com/jmoiron/sqlx"
 
-	"example.com/flashsale/internal/faultproxy"
 	"example.com/flashsale/loadtest/fault"
 	"example.com/flashsale/loadtest/rig"
 	"example.com/flashsale/loadtest/trial"
@@ -66,31 +65,19 @@ func suspend(i *trial.Instance) fault.Fault {
 // Batches that are committed in a single round trip do not contain it.
 const commitStatement = "\x03COMMIT"
 
-// commitWait bounds the wait for a COMMIT.
-const commitWait = 5 * time.Second
-
 // atCommit partitions an instance from MySQL at a COMMIT: before the server gets
 // it, which then keeps the locks of the transaction, or after, so that its reply is
-// lost.
+// lost. If none comes, it begins without.
 func atCommit(i *trial.Instance, when string, begin func(request string)) fault.Fault {
-	f := fault.Partition(i.Client.Name+" partitioned from MySQL, "+when+" a COMMIT", faultTime, i.MySQL)
+	f := fault.AtRequest(i.Client.Name+" partitioned from MySQL, "+when+" a COMMIT", faultTime, i.MySQL,
+		func() { begin(commitStatement) }, i.MySQL.Partitioned)
+	await := f.Strike
 	f.Strike = func(ctx context.Context) error {
-		begin(commitStatement)
-		awaitPartition(ctx, i.MySQL)
-		return nil
+		err := await(ctx)
+		i.MySQL.Partition()
+		return err
 	}
 	return f
-}
-
-// awaitPartition waits for the request that begins the partition of p. If there
-// is none, the partition begins without.
-func awaitPartition(ctx context.Context, p *faultproxy.Proxy) {
-	for end := time.Now().Add(commitWait); !p.Partitioned() && time.Now().Before(end); {
-		if !rig.Sleep(ctx, time.Millisecond) {
-			break
-		}
-	}
-	p.Partition()
 }
 
 // drain stops an instance by SIGTERM, which may take drainTimeout, and a second to
