@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// A Reader reads the values of keys, in groups that are queried apart from each
-// other. It is safe for concurrent use.
+// A Reader queries keys, in groups that are queried apart from each other. It is safe for
+// concurrent use.
 type Reader[G comparable, K, V any] struct {
 	query Query[G, K, V]
 	slow  time.Duration
@@ -18,9 +18,9 @@ type Reader[G comparable, K, V any] struct {
 	queues map[G][]*read[K, V] // a queue exists while a goroutine will take it
 }
 
-// A Query returns the values of the keys, in their order. It must have a deadline
+// A Query returns what there is of the keys, some of which may be equal. It must have a deadline
 // of its own: its context has the values of a caller's context, and never ends.
-type Query[G comparable, K, V any] func(ctx context.Context, group G, keys []K) ([]V, error)
+type Query[G comparable, K, V any] func(ctx context.Context, group G, keys []K) (V, error)
 
 type read[K, V any] struct {
 	ctx    context.Context
@@ -43,8 +43,8 @@ func New[G comparable, K, V any](slow time.Duration, query Query[G, K, V]) *Read
 	return &Reader[G, K, V]{query: query, slow: slow, queues: map[G][]*read[K, V]{}}
 }
 
-// Read returns the value of a key, or the error of its query. If ctx ends before,
-// it returns the cause.
+// Read returns what a query returns that has the key and begins after the call. It shares
+// the value with other callers. If ctx ends before, Read returns the cause.
 func (r *Reader[G, K, V]) Read(ctx context.Context, group G, key K) (V, error) {
 	one := &read[K, V]{ctx, key, make(chan result[V], 1)}
 	r.enqueue(group, one)
@@ -100,18 +100,14 @@ func (r *Reader[G, K, V]) next(group G) []*read[K, V] {
 	return batch
 }
 
-// read queries a batch and sends each read its result.
+// read queries a batch and sends each read the result.
 func (r *Reader[G, K, V]) read(group G, batch []*read[K, V]) {
 	keys := make([]K, len(batch))
 	for i, one := range batch {
 		keys[i] = one.key
 	}
-	values, err := r.query(context.WithoutCancel(batch[0].ctx), group, keys)
-	for i, one := range batch {
-		got := result[V]{err: err}
-		if err == nil {
-			got.value = values[i]
-		}
-		one.result <- got
+	value, err := r.query(context.WithoutCancel(batch[0].ctx), group, keys)
+	for _, one := range batch {
+		one.result <- result[V]{value, err}
 	}
 }

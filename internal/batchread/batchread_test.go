@@ -21,7 +21,7 @@ type squares struct {
 	keys    []int
 }
 
-func (s *squares) query(ctx context.Context, _ string, keys []int) ([]int, error) {
+func (s *squares) query(ctx context.Context, _ string, keys []int) (map[int]int, error) {
 	s.queries.Add(1)
 	s.mu.Lock()
 	s.keys = append(s.keys, keys...)
@@ -31,9 +31,9 @@ func (s *squares) query(ctx context.Context, _ string, keys []int) ([]int, error
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-	values := make([]int, len(keys))
-	for i, k := range keys {
-		values[i] = k * k
+	values := map[int]int{}
+	for _, k := range keys {
+		values[k] = k * k
 	}
 	return values, nil
 }
@@ -53,8 +53,8 @@ func TestReadsThatArriveDuringAQueryShareTheNext(t *testing.T) {
 				ctx, want = leaves, context.DeadlineExceeded
 			}
 			wg.Go(func() {
-				if v, err := r.Read(ctx, "group", k); !errors.Is(err, want) || want == nil && v != k*k {
-					t.Errorf("%d, %v; want %d, %v", v, err, k*k, want)
+				if v, err := r.Read(ctx, "group", k); !errors.Is(err, want) || want == nil && v[k] != k*k {
+					t.Errorf("%d: %v, %v; want %d, %v", k, v, err, k*k, want)
 				}
 			})
 			if k <= 1 {
@@ -112,7 +112,7 @@ func TestReadWhoseCallerHasLeftIsNotQueried(t *testing.T) {
 func TestFailedQueryFailsItsReads(t *testing.T) {
 	t.Parallel()
 	failure := errors.New("failure")
-	r := batchread.New(time.Hour, func(context.Context, int, []int) ([]string, error) { return nil, failure })
+	r := batchread.New(time.Hour, func(context.Context, int, []int) (string, error) { return "", failure })
 	if v, err := r.Read(t.Context(), 1, 2); !errors.Is(err, failure) || v != "" {
 		t.Errorf("%q, %v; want the error of the query", v, err)
 	}

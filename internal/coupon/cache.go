@@ -2,11 +2,8 @@ package coupon
 
 import (
 	"context"
-	"strconv"
 	"sync"
 	"time"
-
-	"golang.org/x/sync/singleflight"
 
 	"example.com/flashsale/internal/batchread"
 )
@@ -17,14 +14,15 @@ import (
 // has restocked may look sold out, and one whose sale it has ended may look open.
 // The order's transaction decides on the stock, but not on the window.
 type Cache struct {
-	// with a thousand coupons on sale, a query for each costs more than their claims
-	reader *batchread.Reader[struct{}, int64, found]
-	ttl    time.Duration
+	// With a thousand coupons on sale, a query for each costs more than their claims. Those of
+	// Find have the group false, those of Reload true.
+	reads *batchread.Reader[bool, int64, map[int64]Coupon]
+	store *Store
+	ttl   time.Duration
 
 	mu      sync.RWMutex
 	entries map[int64]entry
 	evictAt int // the number of entries at which expired ones are evicted
-	loads   singleflight.Group
 }
 
 type entry struct {
@@ -39,20 +37,16 @@ const minEvictAt = 4096
 // read, so no caller's context may cancel it.
 const loadTimeout = 2 * time.Second
 
-// slowRead is when a read of the store no longer holds up the next one.
-const slowRead = 20 * time.Millisecond
+// slowRead is when a read of the store no longer holds up the next one. While a table is
+// locked, loadTimeout / slowRead of them occupy connections.
+const slowRead = 100 * time.Millisecond
 
 // NewCache returns a cache of store. With a ttl of 0 it caches nothing. Concurrent
-// Finds of a coupon share one read in either case.
+// Finds share reads in either case.
 func NewCache(store *Store, ttl time.Duration) *Cache {
-	return &Cache{
-		reader: batchread.New(slowRead, func(ctx context.Context, _ struct{}, ids []int64) ([]found, error) {
-			ctx, cancel := context.WithTimeout(ctx, loadTimeout)
-			defer cancel()
-			return findAll(ctx, store.db, ids...)
-		}),
-		ttl: ttl, entries: map[int64]entry{}, evictAt: minEvictAt,
-	}
+	c := &Cache{store: store, ttl: ttl, entries: map[int64]entry{}, evictAt: minEvictAt}
+	c.reads = batchread.New(slowRead, c.read)
+	return c
 }
 
 // Find returns what Store.Find returned at most one TTL ago. It caches no errors.
@@ -60,13 +54,41 @@ func (c *Cache) Find(ctx context.Context, id int64) (Coupon, error) {
 	if coupon, ok := c.cached(id); ok {
 		return coupon, nil
 	}
-	result := c.loads.DoChan(key(id), func() (any, error) { return c.load(context.WithoutCancel(ctx), id) })
-	select {
-	case r := <-result:
-		return r.Val.(Coupon), r.Err
-	case <-ctx.Done():
-		return Coupon{}, context.Cause(ctx)
+	all, err := c.reads.Read(ctx, false, id)
+	return pick(all, id, err)
+}
+
+// Reload reads a coupon from the store, even if it is cached, and caches it. It returns what
+// is cached then.
+func (c *Cache) Reload(ctx context.Context, id int64) (Coupon, error) {
+	all, err := c.reads.Read(ctx, true, id)
+	return pick(all, id, err)
+}
+
+// read reads coupons from the store and caches them. Unless it reloads, it looks at the cache
+// once more, because another read may have ended since the callers looked.
+func (c *Cache) read(ctx context.Context, reload bool, ids []int64) (map[int64]Coupon, error) {
+	ctx, cancel := context.WithTimeout(ctx, loadTimeout)
+	defer cancel()
+	all, missing := map[int64]Coupon{}, []int64{}
+	for _, id := range ids {
+		if coupon, ok := c.cached(id); ok && !reload {
+			all[id] = coupon
+		} else {
+			missing = append(missing, id)
+		}
 	}
+	if len(missing) == 0 {
+		return all, nil
+	}
+	expiresAt := time.Now().Add(c.ttl) // counted from before the read
+	read, err := FindAll(ctx, c.store.db, missing...)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for id, coupon := range read {
+		all[id] = c.put(coupon, expiresAt)
+	}
+	return all, err
 }
 
 // MarkSoldOut sets the stock of a cached coupon to 0, after a transaction has
@@ -89,7 +111,6 @@ func (c *Cache) Put(coupon Coupon) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.put(coupon, expiresAt)
-	c.loads.Forget(key(coupon.ID))
 }
 
 // put caches the coupon and returns it, unless the cache has a newer one that
@@ -119,31 +140,6 @@ func (c *Cache) cached(id int64) (Coupon, bool) {
 	return e.coupon, ok && time.Now().Before(e.expiresAt)
 }
 
-// load returns the cached coupon, or reads it. It looks at the cache once more
-// because another load may have ended since the caller looked.
-func (c *Cache) load(ctx context.Context, id int64) (Coupon, error) {
-	if coupon, ok := c.cached(id); ok {
-		return coupon, nil
-	}
-	return c.Reload(ctx, id)
-}
-
-// Reload reads a coupon from the store, even if it is cached, and caches it. It returns what
-// is cached then.
-func (c *Cache) Reload(ctx context.Context, id int64) (Coupon, error) {
-	ctx, cancel := context.WithTimeout(ctx, loadTimeout)
-	defer cancel()
-	expiresAt := time.Now().Add(c.ttl) // counted from before the read
-	read, err := c.reader.Read(ctx, struct{}{}, id)
-	coupon, err := read.result(id, err)
-	if err != nil {
-		return Coupon{}, err
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.put(coupon, expiresAt), nil
-}
-
 // evictExpired evicts the expired entries. Because that looks at every entry, the
 // next eviction is due when the entries that remain have doubled.
 func (c *Cache) evictExpired() {
@@ -155,5 +151,3 @@ func (c *Cache) evictExpired() {
 	}
 	c.evictAt = max(minEvictAt, 2*len(c.entries))
 }
-
-func key(id int64) string { return strconv.FormatInt(id, 10) }

@@ -82,43 +82,25 @@ const selectCoupons = `
 
 // Find returns a coupon, or ErrNotFound.
 func (s *Store) Find(ctx context.Context, id int64) (Coupon, error) {
-	coupons, err := findAll(ctx, s.db, id)
-	if err != nil {
-		return found{}.result(id, err)
-	}
-	return coupons[0].result(id, nil)
+	all, err := FindAll(ctx, s.db, id)
+	return pick(all, id, err)
 }
 
-// FindAll returns coupons in the order of their ids, as db reads them, which may be a
-// connection in a transaction, or ErrNotFound if one is missing.
-func FindAll(ctx context.Context, db sqlx.QueryerContext, ids ...int64) ([]Coupon, error) {
-	all, err := findAll(ctx, db, ids...)
-	coupons := make([]Coupon, len(ids))
-	for i := 0; i < len(ids) && err == nil; i++ {
-		coupons[i], err = all[i].result(ids[i], nil)
-	}
-	return coupons, err
-}
-
-// found is what a read has found of an id.
-type found struct {
-	coupon Coupon
-	exists bool
-}
-
-// result returns what Find returns. Err is the error of the read.
-func (f found) result(id int64, err error) (Coupon, error) {
+// pick returns what Find returns, out of what FindAll has returned.
+func pick(all map[int64]Coupon, id int64, err error) (Coupon, error) {
+	c, exists := all[id]
 	switch {
 	case err != nil:
 		return Coupon{}, fmt.Errorf("coupon %d: find: %w", id, err)
-	case !f.exists:
+	case !exists:
 		return Coupon{}, ErrNotFound
 	}
-	return f.coupon, nil
+	return c, nil
 }
 
-// findAll reads coupons. It returns what it has found of each id, in their order.
-func findAll(ctx context.Context, db sqlx.QueryerContext, ids ...int64) ([]found, error) {
+// FindAll returns those of the coupons that exist, by their ids, as db reads them, which may
+// be a connection in a transaction.
+func FindAll(ctx context.Context, db sqlx.QueryerContext, ids ...int64) (map[int64]Coupon, error) {
 	q, args, err := sqlx.In(selectCoupons, ids, ids, ids)
 	if err != nil {
 		return nil, err
@@ -131,11 +113,7 @@ func findAll(ctx context.Context, db sqlx.QueryerContext, ids ...int64) ([]found
 	for _, c := range rows {
 		coupons[c.ID] = c
 	}
-	all := make([]found, len(ids))
-	for i, id := range ids {
-		all[i].coupon, all[i].exists = coupons[id]
-	}
-	return all, nil
+	return coupons, nil
 }
 
 // List returns up to limit coupons whose ids are below before, newest first. If
@@ -146,11 +124,11 @@ func (s *Store) List(ctx context.Context, before int64, limit int) ([]Coupon, er
 	err := s.db.SelectContext(ctx, &ids, q, before, before, limit)
 	coupons := []Coupon{}
 	if err == nil && len(ids) > 0 {
-		var all []found
-		all, err = findAll(ctx, s.db, ids...)
-		for _, f := range all {
-			if f.exists { // it may be gone since
-				coupons = append(coupons, f.coupon)
+		var all map[int64]Coupon
+		all, err = FindAll(ctx, s.db, ids...)
+		for _, id := range ids {
+			if c, exists := all[id]; exists { // it may be gone since
+				coupons = append(coupons, c)
 			}
 		}
 	}

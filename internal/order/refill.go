@@ -14,13 +14,13 @@ const (
 )
 
 // refill refills a segment once for all claims of users that have found it empty before.
-func (c *Claims) refill(ctx context.Context, s Segment, users []int64) ([]struct{}, error) {
+func (c *Claims) refill(ctx context.Context, s Segment, users []int64) (struct{}, error) {
 	ctx, cancel := context.WithTimeout(ctx, refillTimeout+c.options.Wait)
 	defer cancel()
 	err := c.committer.Refill(ctx, s, func(ctx context.Context, from Segment, do func(context.Context) error) error {
 		return c.alone(ctx, users[0], from, do)
 	})
-	return make([]struct{}, len(users)), err
+	return struct{}{}, err
 }
 
 // alone does what changes the stock of s under the lock of its claims, on which alone a

@@ -164,8 +164,12 @@ func withSegments(ctx context.Context, conn *sqlx.Conn, all []order.Order) (due 
 	if err != nil {
 		return nil, fmt.Errorf("coupons of order %d to %d: %w", all[0].ID, all[len(all)-1].ID, err)
 	}
-	for i, o := range all {
-		due = append(due, ending{o, o.Segment(coupons[i])})
+	for _, o := range all {
+		cp, exists := coupons[o.CouponID]
+		if !exists {
+			return nil, fmt.Errorf("coupon %d of order %d: %w", o.CouponID, o.ID, coupon.ErrNotFound)
+		}
+		due = append(due, ending{o, o.Segment(cp)})
 	}
 	return due, nil
 }

@@ -19,9 +19,9 @@ type lookups = batchread.Reader[int64, order.Claimant, found] // by coupon
 
 // found is what a lookup has found, at one instant.
 type found struct {
-	orderID int64 // 0 if the claimant has no order
-	version int64 // of the coupon
-	soldOut bool  // the coupon has no stock
+	orders  map[order.Claimant]int64 // their ids
+	version int64                    // of the coupon
+	soldOut bool                     // the coupon has no stock
 }
 
 const (
@@ -32,7 +32,7 @@ const (
 )
 
 func newLookups(db *sqlx.DB) *lookups {
-	return batchread.New(slowLookup, func(ctx context.Context, couponID int64, all []order.Claimant) ([]found, error) {
+	return batchread.New(slowLookup, func(ctx context.Context, couponID int64, all []order.Claimant) (found, error) {
 		ctx, cancel := context.WithTimeout(ctx, lookupTimeout)
 		defer cancel()
 		return lookUp(ctx, db, couponID, all)
@@ -41,7 +41,7 @@ func newLookups(db *sqlx.DB) *lookups {
 
 // lookUp reads the orders of claimants and the coupon's stock. It is one statement,
 // for the reason that filters.load gives.
-func lookUp(ctx context.Context, db *sqlx.DB, couponID int64, claimants []order.Claimant) ([]found, error) {
+func lookUp(ctx context.Context, db *sqlx.DB, couponID int64, claimants []order.Claimant) (found, error) {
 	q := `
 		SELECT u.stock, u.version, o.user_id, o.number, o.id FROM (` + coupon.Stock + `) u
 		LEFT JOIN coupon_orders o ON o.coupon_id = ? AND o.user_id IN (?` + strings.Repeat(",?", len(claimants)-1) + `)`
@@ -58,17 +58,12 @@ func lookUp(ctx context.Context, db *sqlx.DB, couponID int64, claimants []order.
 		ID      sql.NullInt64
 	}
 	if err := db.SelectContext(ctx, &rows, q, args...); err != nil {
-		return nil, fmt.Errorf("select orders: %w", err)
+		return found{}, fmt.Errorf("select orders: %w", err)
 	}
-	orderIDs, of := make(map[order.Claimant]int64, len(rows)), found{}
+	all := found{orders: make(map[order.Claimant]int64, len(rows))}
 	for _, row := range rows {
 		by := order.Claimant{UserID: row.UserID.Int64, Number: int(row.Number.Int64)}
-		orderIDs[by], of = row.ID.Int64, found{version: row.Version, soldOut: row.Stock < 1}
-	}
-	all := make([]found, len(claimants))
-	for i, by := range claimants {
-		all[i] = of
-		all[i].orderID = orderIDs[by]
+		all.orders[by], all.version, all.soldOut = row.ID.Int64, row.Version, row.Stock < 1
 	}
 	return all, nil
 }

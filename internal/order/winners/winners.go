@@ -49,13 +49,14 @@ func (w *Winners) CheckSoldOut(ctx context.Context, c coupon.Coupon, by order.Cl
 		return order.PrecheckFilter, coupon.ErrSoldOut
 	}
 	found, err := w.lookups.Read(ctx, c.ID, by)
+	orderID, claimed := found.orders[by]
 	switch {
 	case err != nil:
 		return order.PrecheckLookup, err
-	case found.orderID != 0:
+	case claimed:
 		c.Version = min(c.Version, found.version) // the server that was read may lag
-		w.Add(c, by, found.orderID)
-		return order.PrecheckLookup, &order.AlreadyClaimedError{OrderID: found.orderID}
+		w.Add(c, by, orderID)
+		return order.PrecheckLookup, &order.AlreadyClaimedError{OrderID: orderID}
 	case found.soldOut && found.version >= c.Version:
 		return order.PrecheckLookup, coupon.ErrSoldOut
 	}
