@@ -10,7 +10,6 @@ import (
 	"example.com/flashsale/internal/admission/slots"
 	"example.com/flashsale/internal/batchread"
 	"example.com/flashsale/internal/coupon"
-	"example.com/flashsale/internal/idgen"
 	"example.com/flashsale/internal/lock"
 	"example.com/flashsale/internal/observe/tracing"
 )
@@ -18,21 +17,11 @@ import (
 // Claims processes claims. It is safe for concurrent use, and any number of
 // instances may process claims on one database.
 type Claims struct {
-	coupons   *coupon.Cache
-	winners   Winners
-	committer Committer
-	ids       *idgen.Worker
-	locks     *lock.Client
-	slots     *slots.Slots
-	refills   *batchread.Reader[Segment, int64, struct{}] // by user
-	scope     Scope
-	key       func(userID int64, s Segment) string
-	options   lock.Options
-	enter     func(context.Context, Section) (leave func()) // nil outside the lab
-	releaser  releaser
-	refused   func(Precheck)
-	now       func() time.Time
-	tracer    tracing.Tracer
+	cfg      Config
+	slots    *slots.Slots
+	refills  *batchread.Reader[Segment, int64, struct{}] // by user
+	options  lock.Options
+	releaser releaser
 }
 
 // Claim places an order for one coupon, and returns it once it is durable.
@@ -83,7 +72,7 @@ func newOrder(cp coupon.Coupon, by Claimant, now time.Time) Order {
 }
 
 func (c *Claims) awaitSlot(ctx context.Context, couponID int64) (waited bool, err error) {
-	_, span := c.tracer.Start(ctx, "slot")
+	_, span := c.cfg.Tracer.Start(ctx, "slot")
 	if waited, err = c.slots.Acquire(ctx, couponID); err != nil {
 		err = admission.WaitedInVain(ctx, err)
 	}
@@ -109,8 +98,8 @@ func (c *Claims) Close(ctx context.Context) error {
 	closed := make(chan struct{})
 	go func() {
 		defer close(closed)
-		c.winners.Close()
-		c.committer.Close()
+		c.cfg.Winners.Close()
+		c.cfg.Committer.Close()
 		c.releaser.close()
 	}()
 	select {

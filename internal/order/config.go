@@ -3,6 +3,7 @@ package order
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"example.com/flashsale/internal/admission/slots"
@@ -97,22 +98,12 @@ func New(c Config) (*Claims, error) {
 	if c.Running == 0 {
 		c.Running = MaxRunning
 	}
-	claims := &Claims{
-		coupons: c.Coupons, winners: c.Winners, committer: c.Committer, ids: c.IDs, locks: c.Locks,
-		slots:   slots.New(c.Running, c.StuckAfter),
-		scope:   c.Scope,
-		refused: c.Refused,
-		now:     c.Now,
-		tracer:  c.Tracer,
-		options: lock.Options{TTL: c.LockTTL, Class: LockClass},
-		enter:   c.Enter,
-	}
-	key, known := keys[c.Scope]
-	if !known {
+	if !slices.Contains([]Scope{PerUser, PerCoupon, PerSegment}, c.Scope) {
 		return nil, fmt.Errorf("order: unknown lock scope %q", c.Scope)
 	}
+	claims := &Claims{cfg: c, slots: slots.New(c.Running, c.StuckAfter),
+		options: lock.Options{TTL: c.LockTTL, Class: LockClass}}
 	claims.refills = batchread.New(slowRefill, claims.refill)
-	claims.key = func(userID int64, s Segment) string { return c.LockPrefix + key(userID, s) }
 	if c.Scope != PerUser {
 		claims.options.Wait = c.LockWait
 	}

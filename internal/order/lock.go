@@ -24,21 +24,19 @@ const (
 // LockClass is the class of a claim's lock.
 const LockClass = "claim"
 
-// keys returns the key of a claim's lock.
-var keys = map[Scope]func(userID int64, s Segment) string{
-	PerUser:   func(userID int64, _ Segment) string { return UserKey(userID) },
-	PerCoupon: couponKey, PerSegment: segmentKey,
-}
-
 // UserKey returns the key of a user's lock, without Config.LockPrefix.
 func UserKey(userID int64) string { return "redis_lock:userId:" + strconv.FormatInt(userID, 10) }
 
-func couponKey(_ int64, s Segment) string {
-	return "redis_lock:couponId:" + strconv.FormatInt(s.CouponID, 10)
-}
-
-func segmentKey(userID int64, s Segment) string {
-	return couponKey(userID, s) + ":segment:" + strconv.Itoa(s.Number)
+// key returns the key of the lock of a claim by a user, of a unit of s.
+func (c *Claims) key(userID int64, s Segment) string {
+	if c.cfg.Scope == PerUser {
+		return c.cfg.LockPrefix + UserKey(userID)
+	}
+	key := c.cfg.LockPrefix + "redis_lock:couponId:" + strconv.FormatInt(s.CouponID, 10)
+	if c.cfg.Scope == PerSegment {
+		key += ":segment:" + strconv.Itoa(s.Number)
+	}
+	return key
 }
 
 // A Section is the critical section of one claim: what the claim does while it
@@ -65,9 +63,9 @@ func (c *Claims) inProgress(err error) error {
 func (c *Claims) acquire(
 	ctx context.Context, userID int64, s Segment,
 ) (l *lock.Lock, release func() (released <-chan struct{}), err error) {
-	ctx, span := c.tracer.Start(ctx, "lock")
+	ctx, span := c.cfg.Tracer.Start(ctx, "lock")
 	section := Section{Key: c.key(userID, s), UserID: userID, Wanted: time.Now()}
-	if l, err = c.locks.Acquire(ctx, section.Key, c.options); err != nil {
+	if l, err = c.cfg.Locks.Acquire(ctx, section.Key, c.options); err != nil {
 		endStep(span, err)
 		if errors.Is(err, lock.ErrLocked) {
 			err = c.inProgress(err)
@@ -75,9 +73,9 @@ func (c *Claims) acquire(
 		return nil, nil, err
 	}
 	leave := func() {}
-	if c.enter != nil {
+	if c.cfg.Enter != nil {
 		section.Granted = time.Now()
-		leave = c.enter(l.Context(), section)
+		leave = c.cfg.Enter(l.Context(), section)
 	}
 	return l, func() <-chan struct{} {
 		leave()

@@ -29,16 +29,14 @@ var Prechecks = []Precheck{PrecheckWindow, PrecheckLimit, PrecheckOrder, Prechec
 func (c *Claims) findOpen(
 	ctx context.Context, by Claimant, couponID int64,
 ) (cp coupon.Coupon, now time.Time, err error) {
-	now = c.now().UTC().Truncate(time.Millisecond)
-	couponCtx, span := c.tracer.Start(ctx, "coupon")
-	cp, err = c.coupons.Find(couponCtx, couponID)
-	endStep(span, err)
-	if err != nil {
-		return cp, now, err
+	now = c.cfg.Now().UTC().Truncate(time.Millisecond)
+	err = c.step(ctx, "coupon", func(ctx context.Context) (err error) {
+		cp, err = c.cfg.Coupons.Find(ctx, couponID)
+		return err
+	})
+	if err == nil {
+		err = c.step(ctx, "gate", func(ctx context.Context) error { return c.precheck(ctx, cp, by, now) })
 	}
-	precheckCtx, span := c.tracer.Start(ctx, "gate")
-	err = c.precheck(precheckCtx, cp, by, now)
-	endStep(span, err)
 	return cp, now, err
 }
 
@@ -48,23 +46,23 @@ func (c *Claims) findOpen(
 func (c *Claims) precheck(ctx context.Context, cp coupon.Coupon, by Claimant, now time.Time) error {
 	err := cp.CheckOpen(now)
 	if err != nil && !errors.Is(err, coupon.ErrSoldOut) {
-		c.refused(PrecheckWindow)
+		c.cfg.Refused(PrecheckWindow)
 		return err
 	}
 	if by.Number > cp.PerUser {
-		c.refused(PrecheckLimit)
+		c.cfg.Refused(PrecheckLimit)
 		return &LimitReachedError{cp.PerUser}
 	}
-	if orderID, found := c.winners.Find(cp, by); found {
-		c.refused(PrecheckOrder)
+	if orderID, found := c.cfg.Winners.Find(cp, by); found {
+		c.cfg.Refused(PrecheckOrder)
 		return &AlreadyClaimedError{OrderID: orderID}
 	}
 	if err == nil {
 		return nil
 	}
-	precheck, err := c.winners.CheckSoldOut(ctx, cp, by)
+	precheck, err := c.cfg.Winners.CheckSoldOut(ctx, cp, by)
 	if isVerdict(err) {
-		c.refused(precheck)
+		c.cfg.Refused(precheck)
 	}
 	return err
 }

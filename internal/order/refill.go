@@ -17,7 +17,7 @@ const (
 func (c *Claims) refill(ctx context.Context, s Segment, users []int64) (struct{}, error) {
 	ctx, cancel := context.WithTimeout(ctx, refillTimeout+c.options.Wait)
 	defer cancel()
-	err := c.committer.Refill(ctx, s, func(ctx context.Context, from Segment, do func(context.Context) error) error {
+	err := c.cfg.Committer.Refill(ctx, s, func(ctx context.Context, from Segment, do func(context.Context) error) error {
 		return c.alone(ctx, users[0], from, do)
 	})
 	return struct{}{}, err
@@ -26,7 +26,7 @@ func (c *Claims) refill(ctx context.Context, s Segment, users []int64) (struct{}
 // alone does what changes the stock of s under the lock of its claims, on which alone a
 // sale may rely. A user's lock is not needed.
 func (c *Claims) alone(ctx context.Context, userID int64, s Segment, do func(context.Context) error) error {
-	if c.scope == PerUser {
+	if c.cfg.Scope == PerUser {
 		return do(ctx)
 	}
 	l, release, err := c.acquire(ctx, userID, s)

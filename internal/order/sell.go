@@ -19,7 +19,7 @@ func (c *Claims) sell(ctx context.Context, cp coupon.Coupon, o Order) (Order, er
 			}
 		}
 		if errors.Is(err, coupon.ErrSoldOut) {
-			c.coupons.MarkSoldOut(cp)
+			c.cfg.Coupons.MarkSoldOut(cp)
 			if cp.Segments > 1 {
 				err = c.confirmSoldOut(ctx, cp, o.Claimant)
 			}
@@ -45,7 +45,7 @@ func (c *Claims) sellLocked(ctx context.Context, cp coupon.Coupon, s Segment, o 
 		}
 	}()
 	placed, err = c.place(l.Context(), cp, s, o)
-	if errors.Is(err, coupon.ErrSoldOut) && cp.Segments <= 1 {
+	if errors.Is(err, coupon.ErrSoldOut) && cp.Segments <= 1 { // now: after the release, ctx may have ended
 		err = c.confirmSoldOut(l.Context(), cp, o.Claimant)
 	}
 	return placed, err
@@ -56,7 +56,7 @@ func (c *Claims) sellLocked(ctx context.Context, cp coupon.Coupon, s Segment, o 
 // claim of the same user, which the lock has not kept out. The claim's transaction
 // may have begun before that order was committed.
 func (c *Claims) confirmSoldOut(ctx context.Context, cp coupon.Coupon, by Claimant) error {
-	if _, err := c.winners.CheckSoldOut(ctx, cp, by); err != nil {
+	if _, err := c.cfg.Winners.CheckSoldOut(ctx, cp, by); err != nil {
 		return err
 	}
 	return coupon.ErrSoldOut // restocked meanwhile
@@ -70,10 +70,11 @@ const maxIDAttempts = 3
 func (c *Claims) place(ctx context.Context, cp coupon.Coupon, s Segment, o Order) (Order, error) {
 	var err error
 	for attempt := 0; attempt == 0 || errors.Is(err, ErrIDTaken) && attempt < maxIDAttempts; attempt++ {
-		if o.ID, err = c.nextID(ctx); err != nil {
+		err = c.step(ctx, "id", func(ctx context.Context) (err error) { o.ID, err = c.cfg.IDs.Next(ctx); return err })
+		if err != nil {
 			return Order{}, err
 		}
-		err = c.commit(ctx, s, o)
+		err = c.step(ctx, "commit", func(ctx context.Context) error { return c.cfg.Committer.Commit(ctx, s, o) })
 	}
 	c.remember(cp, o, err)
 	if err != nil {
@@ -82,28 +83,14 @@ func (c *Claims) place(ctx context.Context, cp coupon.Coupon, s Segment, o Order
 	return o, nil
 }
 
-func (c *Claims) nextID(ctx context.Context) (int64, error) {
-	ctx, span := c.tracer.Start(ctx, "id")
-	id, err := c.ids.Next(ctx)
-	endStep(span, err)
-	return id, err
-}
-
-func (c *Claims) commit(ctx context.Context, s Segment, o Order) error {
-	ctx, span := c.tracer.Start(ctx, "commit")
-	err := c.committer.Commit(ctx, s, o)
-	endStep(span, err)
-	return err
-}
-
 // remember notes the order that o's commit has made or found, for the prechecks
 // of later claims.
 func (c *Claims) remember(cp coupon.Coupon, o Order, err error) {
 	claimed, ok := errors.AsType[*AlreadyClaimedError](err)
 	switch {
 	case err == nil:
-		c.winners.Add(cp, o.Claimant, o.ID)
+		c.cfg.Winners.Add(cp, o.Claimant, o.ID)
 	case ok:
-		c.winners.Add(cp, o.Claimant, claimed.OrderID)
+		c.cfg.Winners.Add(cp, o.Claimant, claimed.OrderID)
 	}
 }

@@ -1,6 +1,7 @@
 package order
 
 import (
+	"context"
 	"errors"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -14,6 +15,14 @@ import (
 // until the release), and within the lock id and commit. A claim that finds its
 // segment empty repeats the last three. The transaction is the span batch, which
 // its claims share.
+
+// step does one of these steps.
+func (c *Claims) step(ctx context.Context, name string, do func(context.Context) error) error {
+	ctx, span := c.cfg.Tracer.Start(ctx, name)
+	err := do(ctx)
+	endStep(span, err)
+	return err
+}
 
 // endStep ends the span of a step. A verdict is an attribute, because it is no
 // failure of the step.
