@@ -12,7 +12,7 @@ import (
 // beginAttempt begins an attempt to commit b: its deadline and its span, which the
 // traces of all its orders share. End must be called with the result.
 func (g *groupCommit) beginAttempt(b *batch) (ctx context.Context, end func(error)) {
-	ctx, span := g.tracer.StartShared("batch", b.contexts)
+	ctx, span := g.cfg.Tracer.StartShared("batch", b.contexts)
 	ctx, cancel := context.WithTimeout(ctx, batchTimeout)
 	return ctx, func(err error) {
 		cancel()

@@ -7,13 +7,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/jmoiron/sqlx"
-
 	"example.com/flashsale/internal/admission"
 	"example.com/flashsale/internal/admission/slots"
-	"example.com/flashsale/internal/observe/tracing"
 	"example.com/flashsale/internal/order"
-	"example.com/flashsale/internal/order/events"
 )
 
 // groupCommit commits orders in shared transactions. A hot coupon is one row, so
@@ -32,12 +28,7 @@ import (
 // batch, and a batch larger than a stock sells all that is left.
 type groupCommit struct {
 	transfers
-	db         *sqlx.DB
-	batchDB    *sqlx.DB     // opened with multi-statements and brief lock waits
-	retrySlots *slots.Slots // for batches of one segment; the remaining connections of db are for reads
-	outbox     events.Outbox
-	ended      func(Transaction)
-	tracer     tracing.Tracer
+	retrySlots *slots.Slots // for batches of one segment; the remaining connections of DB are for reads
 
 	mu      sync.Mutex
 	queues  map[order.Segment]*queue
@@ -75,12 +66,8 @@ const (
 var errClosed = errors.New("the service is shutting down")
 
 func newGroupCommit(c Config) *groupCommit {
-	return &groupCommit{
-		transfers: newTransfers(c),
-		db:        c.DB, batchDB: c.BatchDB, retrySlots: slots.New(max(1, c.connections()/2), 0),
-		outbox: c.Outbox, ended: c.Ended, tracer: c.Tracer,
-		queues: map[order.Segment]*queue{},
-	}
+	return &groupCommit{transfers: transfers{cfg: c}, retrySlots: slots.New(max(1, c.connections()/2), 0),
+		queues: map[order.Segment]*queue{}}
 }
 
 // Commit blocks until o is durable or refused, or until ctx ends. If ctx ends

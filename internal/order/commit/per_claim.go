@@ -12,7 +12,6 @@ import (
 	"example.com/flashsale/internal/admission"
 	"example.com/flashsale/internal/admission/slots"
 	"example.com/flashsale/internal/order"
-	"example.com/flashsale/internal/order/events"
 	"example.com/flashsale/internal/transaction"
 )
 
@@ -21,16 +20,12 @@ import (
 // order.
 type perClaim struct {
 	transfers
-	db        *sqlx.DB
 	decrement decrementFunc
-	counted   bool
 	slots     *slots.Slots // the pool's connections: a coupon whose row is locked must not take all
-	outbox    events.Outbox
-	ended     func(Transaction)
 }
 
 func newPerClaim(c Config, decrement decrementFunc) *perClaim {
-	return &perClaim{newTransfers(c), c.DB, decrement, c.Counted, slots.New(c.connections(), 0), c.Outbox, c.Ended}
+	return &perClaim{transfers{cfg: c}, decrement, slots.New(c.connections(), 0)}
 }
 
 func (p *perClaim) Commit(ctx context.Context, s order.Segment, o order.Order) error {
@@ -43,20 +38,20 @@ func (p *perClaim) Commit(ctx context.Context, s order.Segment, o order.Order) e
 	if err == nil {
 		err = p.commit(ctx, s, in(s, o))
 	}
-	p.ended(single(start, err))
+	p.cfg.Ended(single(start, err))
 	return err
 }
 
 func (p *perClaim) commit(ctx context.Context, s order.Segment, o order.Order) error {
 	err := transaction.Retry(ctx, func() error {
-		return transaction.Run(ctx, p.db, func(conn *sqlx.Conn) error { return p.apply(ctx, conn, s, o) })
+		return transaction.Run(ctx, p.cfg.DB, func(conn *sqlx.Conn) error { return p.apply(ctx, conn, s, o) })
 	})
 	switch {
 	case errors.Is(err, transaction.ErrUnknown):
-		return readBack(ctx, p.db, o, err)
+		return readBack(ctx, p.cfg.DB, o, err)
 	case transaction.HasNumber(err, transaction.DuplicateKey):
 		// A concurrent claim of the user was committed first, or the id is taken.
-		if err := checkUnclaimed(ctx, p.db, &o); err != nil {
+		if err := checkUnclaimed(ctx, p.cfg.DB, &o); err != nil {
 			return err
 		}
 		return order.ErrIDTaken
@@ -66,7 +61,7 @@ func (p *perClaim) commit(ctx context.Context, s order.Segment, o order.Order) e
 
 func (p *perClaim) apply(ctx context.Context, conn *sqlx.Conn, s order.Segment, o order.Order) error {
 	check := checkUnclaimed
-	if p.counted {
+	if p.cfg.Counted {
 		check = countOrders
 	}
 	if err := check(ctx, conn, &o); err != nil {
@@ -83,7 +78,7 @@ func (p *perClaim) apply(ctx context.Context, conn *sqlx.Conn, s order.Segment, 
 	if err := insertHolds(ctx, conn, placed); err != nil {
 		return err
 	}
-	return p.outbox.Insert(ctx, conn, order.Claimed, ordersOf([]*pending{placed}))
+	return p.cfg.Outbox.Insert(ctx, conn, order.Claimed, ordersOf([]*pending{placed}))
 }
 
 func (p *perClaim) Close() {}

@@ -54,7 +54,7 @@ func (g *groupCommit) next(done *batch) *batch {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.makeReady(done)
-	b := &batch{outbox: g.outbox}
+	b := &batch{outbox: g.cfg.Outbox}
 	for len(g.ready) > 0 && len(b.orders) < maxBatch && len(b.parts) < maxPartsOf(g.ready[0]) {
 		q := g.ready[0]
 		g.ready[0] = nil
@@ -82,7 +82,7 @@ func maxPartsOf(q *queue) int {
 func (g *groupCommit) nextOf(q *queue) *batch {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	b := &batch{outbox: g.outbox}
+	b := &batch{outbox: g.cfg.Outbox}
 	if g.move(q, b); len(b.parts) == 0 {
 		return nil
 	}

@@ -19,8 +19,8 @@ type decrementFunc func(ctx context.Context, conn *sqlx.Conn, s order.Segment) e
 // decrementConditionally guards I1 by the condition of the UPDATE itself. It
 // needs one statement, and no lock beyond that statement's own.
 func decrementConditionally(ctx context.Context, conn *sqlx.Conn, s order.Segment) error {
-	table, row, args := s.Row()
-	changed, err := updateStock(ctx, conn, `UPDATE `+table+` SET stock = stock - 1 WHERE `+row+` AND stock >= 1`, args...)
+	q, args := decrementStatement(s, 1)
+	changed, err := updateStock(ctx, conn, q, args...)
 	if err == nil && changed == 0 {
 		return coupon.ErrSoldOut
 	}

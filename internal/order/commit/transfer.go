@@ -30,29 +30,22 @@ type transfer struct{ from, to order.Segment }
 // transfers refills segments. On a database that is not sharded, a transfer is one
 // transaction: nothing is under way, which older instances would not see.
 type transfers struct {
-	db      *sqlx.DB
-	sharded func(context.Context) (bool, error)
-}
-
-func newTransfers(c Config) transfers {
-	var known atomic.Bool
-	return transfers{c.DB, func(ctx context.Context) (bool, error) {
-		if c.BatchDB != nil && !known.Load() { // until there has been a connection
-			conn, err := c.BatchDB.Connx(ctx)
-			if err != nil {
-				return false, fmt.Errorf("connect: %w", err)
-			}
-			_ = conn.Close()
-			known.Store(true)
-		}
-		return c.Sharded(), nil
-	}}
+	cfg       Config
+	connected atomic.Bool // BatchDB, which then knows whether its server is sharded
 }
 
 // locate returns s as the database finds its rows.
-func (t transfers) locate(ctx context.Context, s order.Segment) (_ order.Segment, err error) {
-	s.Sharded, err = t.sharded(ctx)
-	return s, err
+func (t *transfers) locate(ctx context.Context, s order.Segment) (order.Segment, error) {
+	if t.cfg.BatchDB != nil && !t.connected.Load() {
+		conn, err := t.cfg.BatchDB.Connx(ctx)
+		if err != nil {
+			return s, fmt.Errorf("connect: %w", err)
+		}
+		_ = conn.Close()
+		t.connected.Store(true)
+	}
+	s.Sharded = t.cfg.Sharded()
+	return s, nil
 }
 
 // in returns o as an order of s.
@@ -65,7 +58,7 @@ func in(s order.Segment, o order.Order) order.Order {
 }
 
 // Refill implements order.Committer.
-func (t transfers) Refill(ctx context.Context, to order.Segment, alone order.Alone) error {
+func (t *transfers) Refill(ctx context.Context, to order.Segment, alone order.Alone) error {
 	to, err := t.locate(ctx, to)
 	if err != nil {
 		return err
@@ -90,7 +83,7 @@ func (t transfers) Refill(ctx context.Context, to order.Segment, alone order.Alo
 // richest returns the segment with the most stock, or to if that has any. It completes the
 // transfers that are under way, and then returns transaction.ErrConflict. It returns
 // coupon.ErrSoldOut if it has found none of them, and no stock; the coupon then has the version.
-func (t transfers) richest(ctx context.Context, to order.Segment) (richest units, version int64, err error) {
+func (t *transfers) richest(ctx context.Context, to order.Segment) (richest units, version int64, err error) {
 	const q = `
 		SELECT -1 AS origin, segment, stock AS units, stock + counted AS owned, version FROM (` + coupon.StockRows + `) r
 		UNION ALL SELECT origin, target, SUM(units), 0, 0 FROM coupon_transfers WHERE coupon_id = ?
@@ -99,7 +92,7 @@ func (t transfers) richest(ctx context.Context, to order.Segment) (richest units
 		Origin, Segment, Units, Owned int
 		Version                       int64
 	}
-	err = transaction.Run(ctx, t.db, func(conn *sqlx.Conn) error { // a proxy sends it to the primary
+	err = transaction.Run(ctx, t.cfg.DB, func(conn *sqlx.Conn) error { // a proxy sends it to the primary
 		return conn.SelectContext(ctx, &rows, q, to.CouponID, to.CouponID, to.CouponID)
 	})
 	if err != nil {
@@ -133,9 +126,9 @@ func (t transfers) richest(ctx context.Context, to order.Segment) (richest units
 
 // move makes a transfer of n units. It returns transaction.ErrConflict if its origin has
 // fewer by now, or its target has some.
-func (t transfers) move(ctx context.Context, one transfer, n int) error {
+func (t *transfers) move(ctx context.Context, one transfer, n int) error {
 	if one.to.Sharded {
-		err := transaction.Run(ctx, t.db, func(conn *sqlx.Conn) error { return one.send(ctx, conn, n) })
+		err := transaction.Run(ctx, t.cfg.DB, func(conn *sqlx.Conn) error { return one.send(ctx, conn, n) })
 		if err != nil {
 			return err
 		}
@@ -145,7 +138,7 @@ func (t transfers) move(ctx context.Context, one transfer, n int) error {
 	if one.from.Compare(one.to) > 0 { // rows are locked in the order in which claims lock them
 		slices.Reverse(steps)
 	}
-	return transaction.Run(ctx, t.db, func(conn *sqlx.Conn) error {
+	return transaction.Run(ctx, t.cfg.DB, func(conn *sqlx.Conn) error {
 		for _, step := range steps {
 			if err := step(ctx, conn, n); err != nil {
 				return err
@@ -156,12 +149,12 @@ func (t transfers) move(ctx context.Context, one transfer, n int) error {
 }
 
 // complete lets what has been sent arrive.
-func (t transfers) complete(ctx context.Context, one transfer) error {
-	sent, err := one.units(ctx, t.db, one.from)
+func (t *transfers) complete(ctx context.Context, one transfer) error {
+	sent, err := one.units(ctx, t.cfg.DB, one.from)
 	if err != nil {
 		return err
 	}
-	return transaction.Run(ctx, t.db, func(conn *sqlx.Conn) error { return one.receive(ctx, conn, sent) })
+	return transaction.Run(ctx, t.cfg.DB, func(conn *sqlx.Conn) error { return one.receive(ctx, conn, sent) })
 }
 
 func (t transfer) send(ctx context.Context, conn *sqlx.Conn, n int) error {

@@ -40,9 +40,9 @@ func (g *groupCommit) commitReady() {
 func (g *groupCommit) commitShared(b *batch) (err error) {
 	ctx, end := g.beginAttempt(b)
 	defer func() { end(err) }()
-	err = b.placeAll(ctx, g.batchDB)
+	err = b.placeAll(ctx, g.cfg.BatchDB)
 	if errors.Is(err, errNotApplied) && !transaction.HasNumber(err, transaction.LockWaitTimeout) {
-		err = g.placeSome(ctx, g.batchDB, b)
+		err = g.placeSome(ctx, g.cfg.BatchDB, b)
 	}
 	return g.settle(ctx, b, err)
 }
@@ -55,7 +55,7 @@ func (g *groupCommit) placeSome(ctx context.Context, db *sqlx.DB, b *batch) erro
 // stocks may be locked by another transaction: the others do not wait for it again.
 func (g *groupCommit) split(b *batch) {
 	for _, p := range b.parts {
-		alone := &batch{outbox: g.outbox}
+		alone := &batch{outbox: g.cfg.Outbox}
 		alone.add(p)
 		g.workers.Go(func() { g.commitAlone(alone) })
 	}
@@ -87,7 +87,7 @@ func (g *groupCommit) commitRepeatedly(b *batch) (err error) {
 		return err
 	}
 	defer g.retrySlots.Release(couponID)
-	return g.settle(ctx, b, transaction.Retry(ctx, func() error { return g.placeSome(ctx, g.db, b) }))
+	return g.settle(ctx, b, transaction.Retry(ctx, func() error { return g.placeSome(ctx, g.cfg.DB, b) }))
 }
 
 // reply sends each order its result: its verdict if err is nil.
@@ -103,7 +103,7 @@ func (g *groupCommit) reply(b *batch, start time.Time, err error) {
 			p.result <- b.refused[p]
 		}
 	}
-	g.ended(t)
+	g.cfg.Ended(t)
 }
 
 // settle returns nil if the batch's verdicts are final, and otherwise why they
@@ -111,7 +111,7 @@ func (g *groupCommit) reply(b *batch, start time.Time, err error) {
 func (g *groupCommit) settle(ctx context.Context, b *batch, err error) error {
 	switch {
 	case errors.Is(err, transaction.ErrUnknown):
-		return readBack(ctx, g.db, b.placed[0].Order, err)
+		return readBack(ctx, g.cfg.DB, b.placed[0].Order, err)
 	case errors.Is(err, errNonePlaced):
 		return nil
 	}
