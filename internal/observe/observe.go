@@ -80,22 +80,22 @@ func MySQL(r prometheus.Registerer, db *sqlx.DB, name string) {
 
 // Redis shows the pool of connections.
 func Redis(r prometheus.Registerer, rdb redis.UniversalClient) {
-	of := func(n func(*redis.PoolStats) uint32) func() float64 {
+	read := func(n func(*redis.PoolStats) uint32) func() float64 {
 		return func() float64 { return float64(n(rdb.PoolStats())) }
 	}
 	show(r,
 		value{"redis_pool_connections", "Connections by state.", state("idle"),
-			of(func(s *redis.PoolStats) uint32 { return s.IdleConns })},
+			read(func(s *redis.PoolStats) uint32 { return s.IdleConns })},
 		value{"redis_pool_connections", "Connections by state.", state("in_use"),
-			of(func(s *redis.PoolStats) uint32 { return s.TotalConns - s.IdleConns })},
+			read(func(s *redis.PoolStats) uint32 { return s.TotalConns - s.IdleConns })},
 		value{"redis_pool_timeouts_total", "Waits for a connection that timed out.", nil,
-			of(func(s *redis.PoolStats) uint32 { return s.Timeouts })},
+			read(func(s *redis.PoolStats) uint32 { return s.Timeouts })},
 		value{"redis_pool_hits_total", "Requests that found an idle connection.", nil,
-			of(func(s *redis.PoolStats) uint32 { return s.Hits })},
+			read(func(s *redis.PoolStats) uint32 { return s.Hits })},
 		value{"redis_pool_misses_total", "Requests that found no idle connection.", nil,
-			of(func(s *redis.PoolStats) uint32 { return s.Misses })},
+			read(func(s *redis.PoolStats) uint32 { return s.Misses })},
 		value{"redis_pool_waits_total", "Waits for a connection.", nil,
-			of(func(s *redis.PoolStats) uint32 { return s.WaitCount })},
+			read(func(s *redis.PoolStats) uint32 { return s.WaitCount })},
 		value{"redis_pool_wait_seconds_total", "Time of all waits for a connection.", nil,
 			func() float64 { return time.Duration(rdb.PoolStats().WaitDurationNs).Seconds() }},
 	)

@@ -104,13 +104,13 @@ func countOrders(ctx context.Context, db sqlx.QueryerContext, o *order.Order) er
 	const q = `
 		SELECT COUNT(*) AS held, COALESCE((SELECT per_user FROM coupon_rules WHERE coupon_id = ?), 1) AS allowed
 		FROM coupon_orders WHERE coupon_id = ? AND user_id = ?`
-	var of struct{ Held, Allowed int }
-	if err := sqlx.GetContext(ctx, db, &of, q, o.CouponID, o.CouponID, o.UserID); err != nil {
+	var found struct{ Held, Allowed int }
+	if err := sqlx.GetContext(ctx, db, &found, q, o.CouponID, o.CouponID, o.UserID); err != nil {
 		return fmt.Errorf("count orders: %w", err)
 	}
-	if of.Held >= of.Allowed {
-		return &order.LimitReachedError{PerUser: of.Allowed}
+	if found.Held >= found.Allowed {
+		return &order.LimitReachedError{PerUser: found.Allowed}
 	}
-	o.Number = of.Held + 1
+	o.Number = found.Held + 1
 	return nil
 }

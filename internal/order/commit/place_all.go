@@ -73,7 +73,7 @@ func (b *batch) placeStatements() (q string, args []any) {
 		if i > 0 {
 			q += checkRow
 		}
-		decrement, decrementArgs := decrementStatement(p.queue.of, len(p.orders))
+		decrement, decrementArgs := decrementStatement(p.queue.segment, len(p.orders))
 		q += `; ` + decrement + guard
 		args = append(append(args, decrementArgs...), b.orders[0].ID)
 	}

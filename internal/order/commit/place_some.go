@@ -117,8 +117,8 @@ func (b *batch) decrementStocks(
 	}
 	var late []*pending
 	for _, p := range b.parts {
-		wanted := bySegment[p.queue.of]
-		n, err := takeStock(ctx, conn, p.queue.of, len(wanted))
+		wanted := bySegment[p.queue.segment]
+		n, err := takeStock(ctx, conn, p.queue.segment, len(wanted))
 		if err != nil {
 			return nil, err
 		}

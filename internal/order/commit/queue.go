@@ -9,8 +9,8 @@ import (
 // A queue holds the orders of one segment that wait for a batch. It exists while there
 // are any, and while a batch has orders of the segment.
 type queue struct {
-	of     order.Segment
-	orders []*pending // in order of arrival
+	segment order.Segment
+	orders  []*pending // in order of arrival
 }
 
 // enqueue appends p to its segment's queue. If no batch has orders of the segment,
@@ -24,8 +24,8 @@ func (g *groupCommit) enqueue(p *pending) bool {
 	}
 	q := g.queues[p.segment]
 	if q == nil {
-		q = &queue{of: p.segment}
-		g.queues[q.of] = q
+		q = &queue{segment: p.segment}
+		g.queues[q.segment] = q
 		g.ready = append(g.ready, q)
 	}
 	q.orders = append(q.orders, p)
@@ -65,14 +65,14 @@ func (g *groupCommit) next(done *batch) *batch {
 		g.running--
 		return nil
 	}
-	slices.SortFunc(b.parts, func(p, q part) int { return p.queue.of.Compare(q.queue.of) })
+	slices.SortFunc(b.parts, func(p, q part) int { return p.queue.segment.Compare(q.queue.segment) })
 	g.startWorker()
 	return b
 }
 
 // maxPartsOf returns how many segments a batch with orders of q may have.
 func maxPartsOf(q *queue) int {
-	if q.of.Sharded {
+	if q.segment.Sharded {
 		return 1
 	}
 	return maxParts
@@ -120,7 +120,7 @@ func (g *groupCommit) move(q *queue, b *batch) {
 	}
 	q.orders = q.orders[n:]
 	if len(orders) == 0 {
-		delete(g.queues, q.of)
+		delete(g.queues, q.segment)
 		return
 	}
 	b.add(part{q, orders})

@@ -58,7 +58,7 @@ func (b *batch) selectOrdersStatement() (q string, args []any) {
 		column, key := p.orders[0].Shard()
 		users := placeholders("?", len(p.orders))
 		conditions[i] = `coupon_id = ? AND ` + column + ` = ? AND user_id IN (` + users + `)`
-		args = append(args, p.queue.of.CouponID, key)
+		args = append(args, p.queue.segment.CouponID, key)
 		for _, o := range p.orders {
 			args = append(args, o.UserID)
 		}

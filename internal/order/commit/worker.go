@@ -82,7 +82,7 @@ func (g *groupCommit) commitAlone(b *batch) {
 func (g *groupCommit) commitRepeatedly(b *batch) (err error) {
 	ctx, end := g.beginAttempt(b)
 	defer func() { end(err) }()
-	couponID := b.parts[0].queue.of.CouponID
+	couponID := b.parts[0].queue.segment.CouponID
 	if _, err := g.retrySlots.Acquire(ctx, couponID); err != nil {
 		return err
 	}

@@ -20,8 +20,8 @@ const columns = `coupon_id, created_at, body`
 
 // Writes are what a claim writes in the table of events, without a row: see
 // transaction.CheckWritable.
-func (on Outbox) Writes() []string {
-	if !on {
+func (o Outbox) Writes() []string {
+	if !o {
 		return nil
 	}
 	return []string{
@@ -39,17 +39,17 @@ func (on Outbox) Writes() []string {
 // its number:
 //
 //	{"v":1,"kind":"claimed","orders":[["7687453","12","42",1]]}
-func (on Outbox) Statement(became order.State, orders iter.Seq[order.Order]) (q string, args []any) {
-	if !on {
+func (o Outbox) Statement(became order.State, orders iter.Seq[order.Order]) (q string, args []any) {
+	if !o {
 		return "", nil
 	}
 	var first order.Order
 	body, separator := fmt.Appendf(nil, `{"v":1,"kind":"%s","orders":[`, became), ""
-	for o := range orders {
+	for one := range orders {
 		if separator == "" {
-			first = o
+			first = one
 		}
-		body = fmt.Appendf(body, `%s["%d","%d","%d",%d]`, separator, o.ID, o.CouponID, o.UserID, o.Number)
+		body = fmt.Appendf(body, `%s["%d","%d","%d",%d]`, separator, one.ID, one.CouponID, one.UserID, one.Number)
 		separator = ","
 	}
 	column, key := first.Shard()
@@ -67,10 +67,10 @@ func tableOf(s order.State) string {
 }
 
 // Insert executes Statement.
-func (on Outbox) Insert(
+func (o Outbox) Insert(
 	ctx context.Context, tx sqlx.ExecerContext, became order.State, orders iter.Seq[order.Order],
 ) error {
-	q, args := on.Statement(became, orders)
+	q, args := o.Statement(became, orders)
 	if q == "" {
 		return nil
 	}

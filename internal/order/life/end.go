@@ -133,8 +133,8 @@ func (s *Orders) end(ctx context.Context, conn *sqlx.Conn, how order.State, by *
 	if _, err := execute(ctx, conn, q+rows, args...); err != nil {
 		return fmt.Errorf("insert ended orders: %w", err)
 	}
-	for _, of := range byShard(all) { // on vtgate an event is on the shard of its orders
-		if err := s.outbox.Insert(ctx, conn, how, ordersOf(of)); err != nil {
+	for _, some := range byShard(all) { // on vtgate an event is on the shard of its orders
+		if err := s.outbox.Insert(ctx, conn, how, ordersOf(some)); err != nil {
 			return err
 		}
 	}

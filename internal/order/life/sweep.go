@@ -107,8 +107,8 @@ func (s *Orders) sweepSome(ctx context.Context, after hold, n int) (holds []hold
 		return holds, fmt.Errorf("end expired orders: %w", err)
 	}
 	s.changed(order.Expired, len(ended))
-	for of := range byShard(ended) {
-		s.reload(ctx, of.CouponID)
+	for segment := range byShard(ended) {
+		s.reload(ctx, segment.CouponID)
 	}
 	return holds, nil
 }
@@ -201,13 +201,13 @@ func deleteHolds(ctx context.Context, conn *sqlx.Conn, holds []hold) error {
 
 // byShard returns the orders of each coupon, on a sharded database of each segment.
 func byShard(all []ending) map[order.Segment][]ending {
-	of := map[order.Segment][]ending{}
+	shards := map[order.Segment][]ending{}
 	for _, o := range all {
 		s := o.segment
 		if !s.Sharded {
 			s.Number = 0
 		}
-		of[s] = append(of[s], o)
+		shards[s] = append(shards[s], o)
 	}
-	return of
+	return shards
 }
