@@ -17,22 +17,21 @@ const (
 func (c *Claims) refill(ctx context.Context, s Segment, users []int64) (struct{}, error) {
 	ctx, cancel := context.WithTimeout(ctx, refillTimeout+c.options.Wait)
 	defer cancel()
-	err := c.cfg.Committer.Refill(ctx, s, func(ctx context.Context, from Segment, do func(context.Context) error) error {
-		return c.alone(ctx, users[0], from, do)
-	})
-	return struct{}{}, err
+	return struct{}{}, c.cfg.Committer.Refill(ctx, s, c.alone(users[0]))
 }
 
-// alone does what changes the stock of s under the lock of its claims, on which alone a
+// alone returns what does a change of a stock under the lock of its claims, on which alone a
 // sale may rely. A user's lock is not needed.
-func (c *Claims) alone(ctx context.Context, userID int64, s Segment, do func(context.Context) error) error {
-	if c.cfg.Scope == PerUser {
-		return do(ctx)
+func (c *Claims) alone(userID int64) Alone {
+	return func(ctx context.Context, s Segment, do func(context.Context) error) error {
+		if c.cfg.Scope == PerUser {
+			return do(ctx)
+		}
+		l, release, err := c.acquire(ctx, userID, s)
+		if err != nil {
+			return err
+		}
+		defer release()
+		return do(l.Context())
 	}
-	l, release, err := c.acquire(ctx, userID, s)
-	if err != nil {
-		return err
-	}
-	defer release()
-	return do(l.Context())
 }
