@@ -61,11 +61,6 @@ func (a *API) routes() http.Handler {
 func handle[I, O any](a *API, sale huma.API, role auth.Role, route, summary string,
 	serve func(context.Context, *I) (*O, error), verdicts ...*Problem) {
 	op := operation(role, route, summary)
-	op.Middlewares = huma.Middlewares{requireNoBody, a.passOn}
-	if route == claimRoute { // before its token is verified: the refusal has to cost much less than a claim
-		op.Middlewares = append(op.Middlewares, a.refuseOverload)
-	}
-	op.Middlewares = append(op.Middlewares, a.authorize(role))
 	verdicts = slices.Concat(everyOperation, []*Problem{invalidInput}, verdicts)
 	if role > auth.RoleUser {
 		verdicts = append(verdicts, forbidden)
@@ -74,6 +69,11 @@ func handle[I, O any](a *API, sale huma.API, role auth.Role, route, summary stri
 		op.Middlewares = huma.Middlewares{a.authorize(role), requireJSON}
 		verdicts = append(verdicts, everyBody...)
 	} else {
+		op.Middlewares = huma.Middlewares{requireNoBody, a.passOn}
+		if route == claimRoute { // before its token is verified: the refusal has to cost much less than a claim
+			op.Middlewares = append(op.Middlewares, a.refuseOverload)
+		}
+		op.Middlewares = append(op.Middlewares, a.authorize(role))
 		verdicts = append(verdicts, noBody)
 	}
 	if hasField[I]("Repeatable") {
