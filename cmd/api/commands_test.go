@@ -2,6 +2,7 @@ package main
 
 import (
 	"io"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -74,7 +75,10 @@ func TestHealthFollowsReadiness(t *testing.T) {
 		t.Error("health succeeds before the service runs")
 	}
 	// The socket that a killed instance leaves must not stop the next one.
-	check.NoError(t, os.WriteFile(filepath.Join(dir, "api"), nil, 0o600))
+	killed, err := net.ListenUnix("unix", &net.UnixAddr{Name: filepath.Join(dir, "api")})
+	check.NoError(t, err)
+	killed.SetUnlinkOnClose(false)
+	check.NoError(t, killed.Close())
 	i := start(t, env)
 	eventually(t, func() bool { return health() == nil })
 	if _, err := listen(env["HTTP_ADDR"]); err == nil {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"os"
 	"path/filepath"
 	"syscall"
 	"testing"
@@ -22,6 +23,18 @@ func TestSocketOfAStoppedInstanceIsNotTaken(t *testing.T) {
 		_ = l.Close()
 		t.Error("the socket was taken")
 	}
+}
+
+func TestFileIsNotTakenForASocket(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "file")
+	check.NoError(t, os.WriteFile(path, nil, 0o600))
+	if l, err := listen("unix:" + path); err == nil {
+		_ = l.Close()
+		t.Error("the file was replaced by a socket")
+	}
+	_, err := os.Stat(path)
+	check.NoError(t, err)
 }
 
 func socket(t *testing.T) int {

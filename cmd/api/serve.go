@@ -120,7 +120,8 @@ func listen(address string) (net.Listener, error) {
 	if err == nil {
 		return nil, errors.Join(fmt.Errorf("%s is in use", path), conn.Close())
 	}
-	if errors.Is(err, syscall.ECONNREFUSED) {
+	info, _ := os.Stat(path) // a file refuses connections, too
+	if errors.Is(err, syscall.ECONNREFUSED) && info != nil && info.Mode().Type() == os.ModeSocket {
 		if err := os.Remove(path); err != nil {
 			return nil, err
 		}
