@@ -1,12 +1,14 @@
 package main
 
 import (
+	"context"
 	"io"
 	"net"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/lab/labtest"
@@ -88,6 +90,27 @@ func TestHealthFollowsReadiness(t *testing.T) {
 	if err := health(); err == nil {
 		t.Error("health succeeds after the service has ended")
 	}
+}
+
+func TestServiceGoesOnWhileNobodyReadsItsLog(t *testing.T) {
+	t.Parallel()
+	dir, err := os.MkdirTemp("", "s")
+	check.NoError(t, err)
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	env := from(environ(t, map[string]string{"HTTP_ADDR": "unix:" + filepath.Join(dir, "api"), "ACCESS_LOG": "1"}))
+	reader, log := io.Pipe()
+	ctx, stop := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- run(ctx, nil, env, io.Discard, log) }()
+	eventually(t, func() bool { return run(ctx, []string{"health"}, env, io.Discard, io.Discard) == nil })
+	stop()
+	select {
+	case err := <-done:
+		check.NoError(t, err)
+	case <-time.After(time.Minute):
+		t.Error("the instance does not end")
+	}
+	check.NoError(t, reader.Close())
 }
 
 func TestHelpIsPrintedForEachCommand(t *testing.T) {

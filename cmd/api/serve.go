@@ -45,7 +45,7 @@ func serve(ctx context.Context, getenv func(string) string, stderr io.Writer) er
 }
 
 func newLog(cfg settings.Settings, w io.Writer) *slog.Logger {
-	json := slog.NewJSONHandler(w, &slog.HandlerOptions{Level: cfg.LogLevel})
+	json := slog.NewJSONHandler(newLogWriter(w), &slog.HandlerOptions{Level: cfg.LogLevel})
 	return slog.New(observe.LogHandler{Handler: json}).With("instance", cfg.Instance)
 }
 
