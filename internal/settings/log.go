@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"syscall"
 )
 
 // LogValue implements slog.LogValuer. It returns all settings in force, with
@@ -35,8 +36,8 @@ func redact(value string) string {
 	return u.Redacted()
 }
 
-// Warn logs which protections the settings turn off, and variables of environ (NAME=value) that
-// look like settings.
+// Warn logs which protections the settings turn off, variables of environ (NAME=value) that
+// look like settings, and that the process may not open enough files.
 func (s Settings) Warn(log *slog.Logger, environ []string) {
 	if s.Lock == "local" || s.Lock == "none" {
 		log.Warn("this LOCK excludes nothing across instances; the database alone keeps the promises", "lock", s.Lock)
@@ -62,7 +63,19 @@ func (s Settings) Warn(log *slog.Logger, environ []string) {
 			log.Warn("a guard is off", "guard", guard, "so", warning)
 		}
 	}
+	s.warnOfFiles(log)
 	warnMistyped(log, environ)
+}
+
+// warnOfFiles warns if connections that wait can take the open files that connections to
+// MySQL and Redis need.
+func (s Settings) warnOfFiles(log *slog.Logger) {
+	needed := 9*s.HTTPConns + 2*s.MySQLConns + s.RedisConns // eight of nine wait: see admission.Bound
+	var limit syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err == nil && limit.Cur < uint64(needed) {
+		log.Warn("a crowd may use up the open files: raise ulimit -n, or lower HTTP_CONNS",
+			"limit", limit.Cur, "needed", needed)
+	}
 }
 
 // publicSecret is the default of docker-compose.yml, with which anybody can sign.

@@ -257,6 +257,7 @@ func TestWarnings(t *testing.T) {
 		{"JWT_SECRETS", "a=" + strings.Repeat("x", 32), []string{guessable}},
 		{"JWT_SECRET", "gB1x0kqPz0b4o8VwJ3n5Yd7tRfLmCs2A", nil},
 		{"JWT_JWKS", "https://login/keys", []string{"set JWT_ISSUER and JWT_AUDIENCE"}},
+		{"HTTP_CONNS", "1000000", []string{"raise ulimit -n"}},
 		{"LOCK", "none", []string{"excludes nothing"}},
 		{"LOCK", "local", []string{"excludes nothing"}},
 		{"GUARDS_OFF", "number", []string{"LAB is on", "another order"}},
