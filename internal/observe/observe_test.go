@@ -3,6 +3,7 @@ package observe_test
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"strings"
 	"testing"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/jmoiron/sqlx"
 	"github.com/prometheus/client_golang/prometheus"
+	"go.opentelemetry.io/otel"
 
 	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/coupon"
@@ -22,6 +24,20 @@ import (
 )
 
 func TestMain(m *testing.M) { labtest.Main(m, lab.MySQLServer) }
+
+func TestLostTracesFloodNoLog(t *testing.T) {
+	t.Parallel()
+	var log strings.Builder
+	_, shutDown, err := observe.Traces{}.Open(slog.New(slog.NewTextHandler(&log, nil)))
+	check.NoError(t, err)
+	defer shutDown()
+	for range 3 {
+		otel.Handle(errors.New("no receiver"))
+	}
+	if n := strings.Count(log.String(), "no receiver"); n != 1 {
+		t.Errorf("%d of 3 failures are logged:\n%s", n, &log)
+	}
+}
 
 func TestEveryOutcomeOfALockIsCountedByClass(t *testing.T) {
 	t.Parallel()

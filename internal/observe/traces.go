@@ -18,6 +18,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
+	"golang.org/x/time/rate"
 
 	"example.com/flashsale/internal/observe/tracing"
 )
@@ -29,6 +30,10 @@ type Traces struct {
 	GRPC     bool
 	URL      string // of the receiver; the SDK's default if empty
 }
+
+// failureInterval is the least time between two log entries of spans that could not be sent:
+// while the receiver is away, none can.
+const failureInterval = 10 * time.Second
 
 // Open returns a provider that sends spans, and a function that sends those that are queued and
 // ends it. It connects when it first sends.
@@ -44,7 +49,10 @@ func (t Traces) Open(log *slog.Logger) (provider trace.TracerProvider, shutDown 
 	if err != nil {
 		return nil, nil, err
 	}
-	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { log.Warn("traces", "error", err.Error()) }))
+	failing := rate.Sometimes{Interval: failureInterval}
+	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) {
+		failing.Do(func() { log.Warn("traces", "error", err.Error()) })
+	}))
 	sdk := sdktrace.NewTracerProvider(sdktrace.WithBatcher(exporter), sdktrace.WithResource(origin),
 		sdktrace.WithRawSpanLimits(spanLimits()))
 	return sdk, func() {
