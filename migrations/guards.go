@@ -19,7 +19,8 @@ var ErrUnguarded = errors.New("the database does not guard the sale")
 // ErrUnguarded and names each difference, or another one if it could not look. A
 // unique key named in without may be missing.
 //
-// A trigger is seen only with the privilege TRIGGER, a table with any privilege on it.
+// MySQL shows a trigger only with the privilege TRIGGER, MariaDB also with one to change
+// rows. A table is seen with any privilege on it.
 func CheckGuards(ctx context.Context, db *sql.DB, without ...string) error {
 	found, err := describe(ctx, db)
 	if err != nil {
