@@ -1,6 +1,7 @@
 package events_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -288,6 +290,37 @@ func TestOneRelayWorksAtATime(t *testing.T) {
 	info := rdb.XInfoStream(t.Context(), stream).Val()
 	if n := info.EntriesAdded - full; n != 300 || info.Length >= full {
 		t.Errorf("%d events, want each once, in a stream of %d that keeps about 100,000", n, info.Length)
+	}
+}
+
+// turns refuses every other request, as while another instance tries to publish.
+type turns struct {
+	lock.Locker
+	requests int
+}
+
+func (l *turns) TryLock(ctx context.Context, key string, ttl time.Duration) (lock.Lease, error) {
+	if l.requests++; l.requests%2 == 0 {
+		return nil, lock.ErrLocked
+	}
+	return l.Locker.TryLock(ctx, key, ttl)
+}
+
+func TestFailureIsToldOnceByInstancesThatTakeTurns(t *testing.T) {
+	t.Parallel()
+	s := ordertest.NewSale(t)
+	s.Coupon(couponID, 1)
+	labtest.Dial(t, s.Redis).Set(t.Context(), stream, "no stream", 0)
+	_, err := s.Instance(withEvents).Claim(t.Context(), 1, couponID)
+	check.NoError(t, err)
+	r := events.NewRelay(events.Config{DB: labtest.Open(t, s.DSN), Redis: labtest.Dial(t, s.Redis), Stream: stream,
+		Locks: lock.New(&turns{Locker: lock.None()}), Lock: "events"})
+	var told atomic.Int64
+	r.Run(func(error) { told.Add(1) })
+	check.Eventually(t, "it has failed again", func() bool { return r.Stats().Failures > 2 })
+	r.Close()
+	if n := told.Load(); n != 1 {
+		t.Errorf("told %d times", n)
 	}
 }
 

@@ -80,6 +80,9 @@ func (r *Relay) Run(failed func(error)) {
 		var before error
 		for transaction.Pause(r.ctx, lookPause) == nil {
 			err := r.look()
+			if errors.Is(err, lock.ErrLocked) {
+				continue // another instance publishes, or tries to
+			}
 			if err != nil && r.ctx.Err() == nil {
 				r.failures.Add(1)
 				if before == nil {
@@ -97,18 +100,14 @@ func (r *Relay) Close() {
 	r.runs.Wait()
 }
 
-// look publishes the events that wait, unless another instance does.
+// look publishes the events that wait. It returns lock.ErrLocked if another instance does.
 func (r *Relay) look() error {
 	waiting, err := r.read(r.ctx, 1)
 	if err != nil || len(waiting) == 0 {
 		return err
 	}
-	err = r.Locks.Do(r.ctx, r.Lock, lock.Options{TTL: lockTTL, Class: "events"},
+	return r.Locks.Do(r.ctx, r.Lock, lock.Options{TTL: lockTTL, Class: "events"},
 		func(ctx context.Context, _ *lock.Lock) error { return r.publishAll(ctx) })
-	if errors.Is(err, lock.ErrLocked) {
-		return nil
-	}
-	return err
 }
 
 func (r *Relay) publishAll(ctx context.Context) error {
