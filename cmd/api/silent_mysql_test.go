@@ -25,8 +25,8 @@ func TestMigrationEndsInASilentNetworkAndHoldsUpNoOther(t *testing.T) {
 	eventually(t, proxy.Partitioned)
 	begin := time.Now()
 	start(t, environ(t, map[string]string{"MYSQL_DSN": direct, "DRAIN_TIMEOUT": "1s"})).ready(t)
-	if took := time.Since(begin); took > 10*time.Second {
-		t.Errorf("the other instance was ready after %s", took)
+	if len(ended) > 0 {
+		t.Error("the other instance was not ready before the process had ended")
 	}
 	select {
 	case err := <-ended:
