@@ -16,6 +16,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"net"
 	"net/url"
 	"strings"
 	"sync"
@@ -54,7 +55,7 @@ func Open(servers []string, timeout time.Duration) (*Locker, error) {
 		requests: make(chan struct{}, maxRequests), closed: make(chan struct{}),
 	}
 	var err error
-	l.conn, _, err = zk.Connect(servers, timeout, zk.WithHostProvider(hosts{zk.NewDNSHostProvider()}),
+	l.conn, _, err = zk.Connect(servers, timeout, zk.WithHostProvider(&hosts{lookup: net.DefaultResolver.LookupHost}),
 		zk.WithEventCallback(l.session.handleEvent), zk.WithDialer(l.session.dial),
 		zk.WithLogger(discardLogger{}), zk.WithLogInfo(false))
 	if err != nil {
@@ -100,15 +101,6 @@ func (l *Locker) checkTTL(ttl time.Duration) error {
 			lock.ErrInvalid, ttl, timeout)
 	}
 	return nil
-}
-
-// hosts lets the client try the next server at once, where the client would
-// otherwise wait for a second after a round of all servers. See session.dial.
-type hosts struct{ *zk.DNSHostProvider }
-
-func (h hosts) Next() (server string, retryStart bool) {
-	server, _ = h.DNSHostProvider.Next()
-	return server, false
 }
 
 type discardLogger struct{}
