@@ -123,20 +123,24 @@ func TestScrapesShowWhetherPromisesHold(t *testing.T) {
 		"flashsale_broken_promises undersold": 0, "flashsale_broken_promises outside_window": 0,
 		"flashsale_broken_promises surplus": 0, "flashsale_broken_promises overdue": 0,
 	})
-	createCoupon(t, db, 2, 5, time.Hour)
+	createCoupon(t, db, 2, 5, -time.Hour/2)
 	createCoupon(t, db, 3, 5, -2*time.Hour) // ended too long ago
+	createCoupon(t, db, 4, 5, time.Hour)
 	db.MustExec(`ALTER TABLE coupon_orders DROP INDEX one_each`)
 	for id, o := range [][2]int{{1, 7}, {1, 8}, {1, 8}, {3, 9}, {3, 9}} { // coupon and user
 		db.MustExec(`INSERT INTO coupon_orders (id, coupon_id, user_id, created_at) VALUES (?, ?, ?, NOW())`,
 			id+1, o[0], o[1])
 	}
-	db.MustExec(`UPDATE coupons SET stock = stock - 4 WHERE id = 2`)
+	db.MustExec(`INSERT INTO coupon_orders (id, coupon_id, user_id, created_at, expires_at)
+		VALUES (9, 4, 7, NOW(), NOW() - INTERVAL 90 SECOND)`)
+	db.MustExec(`UPDATE coupons SET stock = IF(id = 4, 7, stock - 4) WHERE id IN (2, 4)`)
 	db.MustExec(`UPDATE coupon_orders SET created_at = created_at - INTERVAL 9 DAY WHERE coupon_id = 1 AND user_id = 7`)
 	r := scraped(t, db)
 	broken := awaitAudit(t, r)
 	checkMetrics(t, broken, map[string]float64{
 		"flashsale_broken_promises oversold": 2, "flashsale_broken_promises duplicates": 1,
 		"flashsale_broken_promises undersold": 4, "flashsale_broken_promises outside_window": 1,
+		"flashsale_broken_promises surplus": 6, "flashsale_broken_promises overdue": 1,
 	})
 	db.MustExec(`UPDATE coupons SET stock = 0`)
 	for range 100 { // a second audit would find the stock that was taken away
