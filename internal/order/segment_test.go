@@ -210,6 +210,33 @@ func TestLockPerSegmentAloneKeepsTheStock(t *testing.T) {
 	sold(s, id, s.Rush(id, 150, 1, s.Instance(unguardedStock, perSegment), s.Instance(unguardedStock, perSegment)))
 }
 
+// A claim that has no other guard than the lock has read that a segment has a unit, and takes it late.
+func TestRefillTakesNothingFromALockedSegment(t *testing.T) {
+	t.Parallel()
+	s := ordertest.NewSale(t)
+	id := s.Split(1, 2, 2)
+	var users [2][]int64 // of each segment
+	for user := range int64(20) {
+		own := order.OwnSegment(coupon.Coupon{Segments: 2}, user).Number
+		users[own] = append(users[own], user)
+	}
+	proxy, through := s.Proxied()
+	slow := s.Instance(unguardedStock, perSegment, through)
+	other := s.Instance(unguardedStock, perSegment, func(c *ordertest.Config) { c.Order.LockWait = time.Millisecond })
+	ordertest.WantClaim(t, slow, users[1][0], id, nil)
+	held, claimed := proxy.Hold("UPDATE coupons SET stock"), make(chan error, 1)
+	go func() {
+		_, err := slow.Claim(t.Context(), users[0][0], id)
+		claimed <- err
+	}()
+	check.Eventually(t, "a claim is about to take the last unit", held.Caught)
+	if o, err := other.Claim(t.Context(), users[1][1], id); err == nil {
+		t.Errorf("its unit was moved and sold: %+v", o)
+	}
+	held.Deliver()
+	check.NoError(t, <-claimed)
+}
+
 // The control: without the lock, claims overlap in a segment.
 func TestSegmentsWithoutLockAndGuardOversell(t *testing.T) {
 	t.Parallel()
