@@ -28,7 +28,7 @@ type connector struct {
 	regrow    *time.Timer  // ends shrink
 }
 
-// errNotConnected is wrapped by every error of opening a connection: the server is away,
+// errNotConnected is wrapped by every error of opening a connection: the server is unavailable,
 // the account wrong, without a right, locked or at its limit, the database missing, TLS
 // refused, the session another. An administrator may mend each, and nothing was sent.
 var errNotConnected = errors.New("MySQL gives no connection")
