@@ -50,7 +50,7 @@ func (c *connector) makeDo(ctx context.Context, refused error) (driver.Conn, err
 	defer c.making.Unlock()
 	for attempt := 0; ; attempt++ {
 		own := c.connections()
-		if !c.account.makeRoom(own) && own > 0 {
+		if !c.cfg.account.makeRoom(own) && own > 0 {
 			makesDo := c.pool.Stats().MaxOpenConnections <= own
 			c.shrink(own)
 			if attempt > 0 || makesDo { // database/sql gives up after three ErrBadConn

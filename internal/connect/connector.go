@@ -16,16 +16,12 @@ import (
 // connector opens the connections of a pool.
 type connector struct {
 	driver.Connector
-	timeout   time.Duration
-	lockWait  string  // see settings
-	shortIdle bool    // see settings
-	server    *Server // see Detect
-	pool      *sqlx.DB
-	conns     int          // of the pool, at most
-	opening   atomic.Int32 // calls of Connect
-	account   *Account     // nil if the pool is alone
-	making    sync.Mutex   // held by makeDo
-	regrow    *time.Timer  // ends shrink
+	cfg     *settings
+	pool    *sqlx.DB
+	conns   int          // of the pool, at most
+	opening atomic.Int32 // calls of Connect
+	making  sync.Mutex   // held by makeDo
+	regrow  *time.Timer  // ends shrink
 }
 
 // errNotConnected is wrapped by every error of opening a connection: the server is unavailable,
@@ -37,7 +33,7 @@ var errNotConnected = errors.New("MySQL gives no connection")
 // waiters one after the other, without a deadline, and a server that accepts a
 // connection and remains silent would stop it.
 func (c *connector) Connect(ctx context.Context) (driver.Conn, error) {
-	ctx, cancel := context.WithTimeout(ctx, c.timeout)
+	ctx, cancel := context.WithTimeout(ctx, c.cfg.Timeout)
 	defer cancel()
 	c.opening.Add(1)
 	defer c.opening.Add(-1)
@@ -74,15 +70,15 @@ func (c *connector) prepare(ctx context.Context, conn driver.ExecerContext) erro
 	if err == nil && isVTGate(version) {
 		err = c.prepareSharded(ctx, conn)
 	}
-	if err == nil && c.server != nil {
-		c.server.sharded.Store(isVTGate(version))
+	if err == nil && c.cfg.server != nil {
+		c.cfg.server.sharded.Store(isVTGate(version))
 	}
 	switch {
 	case err != nil:
 		return err
-	case c.lockWait != "":
+	case c.cfg.lockWait != "":
 		return c.limitTransactions(ctx, conn)
-	case c.shortIdle:
+	case c.cfg.shortIdle:
 		return c.limitIdle(ctx, conn)
 	}
 	return nil
@@ -99,7 +95,7 @@ const (
 // limitTransactions sets the best timeouts that the server has. A server or proxy
 // that refuses them is used without.
 func (c *connector) limitTransactions(ctx context.Context, conn driver.ExecerContext) error {
-	waits := "SET SESSION innodb_lock_wait_timeout = " + c.lockWait + ", lock_wait_timeout = " + c.lockWait
+	waits := "SET SESSION innodb_lock_wait_timeout = " + c.cfg.lockWait + ", lock_wait_timeout = " + c.cfg.lockWait
 	_, err := conn.ExecContext(ctx, waits, nil)
 	if err != nil && !isRefused(err) {
 		return err

@@ -50,13 +50,12 @@ func MySQL(dsn string, conns int, options ...Option) (*sqlx.DB, error) {
 	if err != nil {
 		return nil, fmt.Errorf("MySQL: %w", err)
 	}
-	c := &connector{Connector: base, timeout: cfg.Timeout, lockWait: cfg.lockWait, shortIdle: cfg.shortIdle,
-		server: cfg.server, conns: conns, account: cfg.account}
+	c := &connector{Connector: base, cfg: cfg, conns: conns}
 	db := sqlx.NewDb(cfg.open(c), "mysql")
 	c.pool = db
 	c.regrow = time.AfterFunc(time.Hour, c.grow)
 	c.regrow.Stop()
-	c.account.add(c)
+	cfg.account.add(c)
 	db.SetMaxOpenConns(conns)
 	db.SetMaxIdleConns(conns)
 	db.SetConnMaxLifetime(3 * time.Minute) // middleboxes drop idle connections after five
@@ -66,11 +65,11 @@ func MySQL(dsn string, conns int, options ...Option) (*sqlx.DB, error) {
 // settings are what an Option may change.
 type settings struct {
 	*mysql.Config
-	lockWait  string // in seconds; empty: transactions are not limited
-	shortIdle bool   // the server closes idle connections soon
-	server    *Server
+	lockWait  string  // in seconds; empty: transactions are not limited
+	shortIdle bool    // the server closes idle connections soon
+	server    *Server // see Detect
 	open      func(driver.Connector) *sql.DB
-	account   *Account
+	account   *Account // nil if the pool is alone
 }
 
 // OpenBy opens the pool by open instead of sql.OpenDB, for libraries that

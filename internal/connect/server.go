@@ -28,7 +28,7 @@ func isVTGate(version string) bool { return strings.HasSuffix(version, "-Vitess"
 // sql_select_limit to each SELECT as a clause, and refuses GET_LOCK in a SELECT that has one.
 func (c *connector) prepareSharded(ctx context.Context, conn driver.ExecerContext) error {
 	set := "SET sql_select_limit = 0"
-	if c.server != nil {
+	if c.cfg.server != nil {
 		set += ", transaction_mode = 'single'"
 	}
 	_, err := conn.ExecContext(ctx, set, nil)
