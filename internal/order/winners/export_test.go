@@ -2,7 +2,7 @@ package winners
 
 // Limit bounds what w remembers, before its first claim.
 func Limit(w *Winners, orders, filterBytes int) {
-	w.recent = newRecentOrders(orders)
+	w.recentOrders = newRecentOrders(orders)
 	w.filters.maxBytes = filterBytes
 }
 

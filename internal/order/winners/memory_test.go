@@ -13,12 +13,12 @@ func TestRecentOrdersAreBoundedAndTheLatestAreKnown(t *testing.T) {
 	const limit, kept = 10, 5
 	r, c := newRecentOrders(limit), coupon.Coupon{ID: 1}
 	for user := range int64(100) {
-		r.add(c, order.Claimant{UserID: user, Number: 1}, user+1)
+		r.Add(c, order.Claimant{UserID: user, Number: 1}, user+1)
 		if n := len(r.young) + len(r.old); n > limit {
 			t.Fatalf("%d orders are held, want %d at most", n, limit)
 		}
 		for u := max(0, user-kept+1); u <= user; u++ {
-			if id, found := r.find(c, order.Claimant{UserID: u, Number: 1}); !found || id != u+1 {
+			if id, found := r.Find(c, order.Claimant{UserID: u, Number: 1}); !found || id != u+1 {
 				t.Errorf("order of user %d after %d orders: %d, %v", u, user+1, id, found)
 			}
 		}

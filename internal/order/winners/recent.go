@@ -33,7 +33,8 @@ func newRecentOrders(limit int) *recentOrders {
 	return &recentOrders{half: limit / 2, young: map[recentKey]recentOrder{}}
 }
 
-func (r *recentOrders) find(c coupon.Coupon, by order.Claimant) (orderID int64, found bool) {
+// Find implements order.Winners.
+func (r *recentOrders) Find(c coupon.Coupon, by order.Claimant) (orderID int64, found bool) {
 	key := recentKey{c.ID, by}
 	r.mu.RLock()
 	defer r.mu.RUnlock()
@@ -44,7 +45,8 @@ func (r *recentOrders) find(c coupon.Coupon, by order.Claimant) (orderID int64, 
 	return o.id, found && o.version >= c.Version
 }
 
-func (r *recentOrders) add(c coupon.Coupon, by order.Claimant, orderID int64) {
+// Add implements order.Winners.
+func (r *recentOrders) Add(c coupon.Coupon, by order.Claimant, orderID int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if len(r.young) >= r.half {

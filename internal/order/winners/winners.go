@@ -14,12 +14,12 @@ import (
 
 // Winners implements order.Winners:
 //
-//   - recent holds recent orders: repeated claims do not reach the database.
+//   - recentOrders holds recent orders: repeated claims do not reach the database.
 //   - filters holds a Bloom filter for each sold-out coupon: users who have no
 //     order, which are nearly all, are told so without a query.
 //   - lookups reads the orders of the other users of sold-out coupons.
 type Winners struct {
-	recent  *recentOrders
+	*recentOrders
 	filters *filters
 	lookups *lookups
 }
@@ -27,20 +27,10 @@ type Winners struct {
 // New returns the Winners of db, which may be a replica that lags.
 func New(db *sqlx.DB) *Winners {
 	return &Winners{
-		recent:  newRecentOrders(maxRecentOrders),
-		filters: newFilters(db, maxFilterBytes),
-		lookups: newLookups(db),
+		recentOrders: newRecentOrders(maxRecentOrders),
+		filters:      newFilters(db, maxFilterBytes),
+		lookups:      newLookups(db),
 	}
-}
-
-// Find implements order.Winners.
-func (w *Winners) Find(c coupon.Coupon, by order.Claimant) (orderID int64, found bool) {
-	return w.recent.find(c, by)
-}
-
-// Add implements order.Winners.
-func (w *Winners) Add(c coupon.Coupon, by order.Claimant, orderID int64) {
-	w.recent.add(c, by, orderID)
 }
 
 // CheckSoldOut implements order.Winners.
