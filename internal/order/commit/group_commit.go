@@ -27,7 +27,7 @@ import (
 // stock of their segment in order of arrival. A refused order does not fail its
 // batch, and a batch larger than a stock sells all that is left.
 type groupCommit struct {
-	transfers
+	transfers               // with the Config
 	retrySlots *slots.Slots // for batches of one segment; the remaining connections of DB are for reads
 
 	mu      sync.Mutex

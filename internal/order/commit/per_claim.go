@@ -19,7 +19,7 @@ import (
 // sequence: look for an order of the user, decrement the stock, insert the
 // order.
 type perClaim struct {
-	transfers
+	transfers // with the Config
 	decrement decrementFunc
 	slots     *slots.Slots // the pool's connections: a coupon whose row is locked must not take all
 }

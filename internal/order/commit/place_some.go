@@ -19,10 +19,14 @@ var errStockElsewhere = errors.New("stock was read from another server")
 // errNonePlaced ends a transaction that has nothing to commit.
 var errNonePlaced = errors.New("no order placed")
 
-// placeSome places the orders that can be placed, and refuses the others. It
+// placeSome commits the orders that can be placed, and refuses the others, step by step. It
 // inserts the orders, then decrements the stocks. All instances contend for the
 // coupons' rows; in this order they are locked only until the commit.
-func (b *batch) placeSome(ctx context.Context, conn *sqlx.Conn) error {
+func (b *batch) placeSome(ctx context.Context, db *sqlx.DB) error {
+	return transaction.Run(ctx, db, func(conn *sqlx.Conn) error { return b.place(ctx, conn) })
+}
+
+func (b *batch) place(ctx context.Context, conn *sqlx.Conn) error {
 	b.placed, b.refused = nil, map[*pending]error{}
 	inserted, err := b.insertOrders(ctx, conn)
 	if err != nil {

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"time"
 
-	"github.com/jmoiron/sqlx"
-
 	"example.com/flashsale/internal/transaction"
 )
 
@@ -42,13 +40,9 @@ func (g *groupCommit) commitShared(b *batch) (err error) {
 	defer func() { end(err) }()
 	err = b.placeAll(ctx, g.cfg.BatchDB)
 	if errors.Is(err, errNotApplied) && !transaction.HasNumber(err, transaction.LockWaitTimeout) {
-		err = g.placeSome(ctx, g.cfg.BatchDB, b)
+		err = b.placeSome(ctx, g.cfg.BatchDB)
 	}
 	return g.settle(ctx, b, err)
-}
-
-func (g *groupCommit) placeSome(ctx context.Context, db *sqlx.DB, b *batch) error {
-	return transaction.Run(ctx, db, func(conn *sqlx.Conn) error { return b.placeSome(ctx, conn) })
 }
 
 // split commits the parts of a batch each in a transaction of its own. One of their
@@ -87,7 +81,7 @@ func (g *groupCommit) commitRepeatedly(b *batch) (err error) {
 		return err
 	}
 	defer g.retrySlots.Release(couponID)
-	return g.settle(ctx, b, transaction.Retry(ctx, func() error { return g.placeSome(ctx, g.cfg.DB, b) }))
+	return g.settle(ctx, b, transaction.Retry(ctx, func() error { return b.placeSome(ctx, g.cfg.DB) }))
 }
 
 // reply sends each order its result: its verdict if err is nil.
