@@ -2,6 +2,7 @@ package coupon
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -74,7 +75,7 @@ func (c *Cache) read(ctx context.Context, reload bool, ids []int64) (map[int64]C
 	for _, id := range ids {
 		if coupon, ok := c.cached(id); ok && !reload {
 			all[id] = coupon
-		} else {
+		} else if !slices.Contains(missing, id) {
 			missing = append(missing, id)
 		}
 	}
