@@ -17,6 +17,7 @@ var (
 	ErrStockLimit = errors.New("coupon: stock limit")
 	ErrInvalid    = errors.New("coupon: invalid")
 	ErrNoRules    = errors.New("coupon: rules are not allowed yet")
+	ErrIDTaken    = errors.New("coupon: id taken")
 )
 
 // MaxStock bounds a coupon's initial stock.

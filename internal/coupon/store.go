@@ -42,7 +42,7 @@ func NewStore(db *sqlx.DB) *Store { return &Store{db, "", func(Coupon) {}} }
 func (s *Store) Telling(changed func(Coupon)) *Store { return &Store{s.db, s.key, changed} }
 
 // Create inserts c, which the administrator adminID creates, records the change, and
-// returns the coupon. It is an error if a coupon has the id already. The error wraps
+// returns the coupon. The error wraps ErrIDTaken if another coupon has the id, and
 // ErrNoRules if c has rules, and an instance that does not know them may be running.
 func (s *Store) Create(ctx context.Context, c Coupon, adminID int64) (Coupon, error) {
 	const q = `
@@ -52,7 +52,9 @@ func (s *Store) Create(ctx context.Context, c Coupon, adminID int64) (Coupon, er
 	wanted.ID, wanted.CreatedAt = 0, time.Time{} // a repeated request has others
 	created, err := s.once(ctx, adminID, []any{ActionCreate, wanted}, func(conn *sqlx.Conn) (after Coupon, err error) {
 		if _, err := conn.ExecContext(ctx, q, c.ID, c.Name, c.BeginTime, c.EndTime, c.InitialStock,
-			c.share(c.Stock, 0), c.CreatedAt); err != nil {
+			c.share(c.Stock, 0), c.CreatedAt); transaction.HasNumber(err, transaction.DuplicateKey) {
+			return Coupon{}, ErrIDTaken
+		} else if err != nil {
 			return Coupon{}, err
 		}
 		if err := insertSegments(ctx, conn, c); err != nil {

@@ -44,6 +44,7 @@ var problems = []struct {
 	{coupon.ErrUnknown, changeUnknown},
 	{coupon.ErrUnknownWithKey, changeUnknownWithKey},
 	{coupon.ErrNoRules, rulesNotAllowed},
+	{coupon.ErrIDTaken, unavailable}, // Redis has lost its last writes: the next id is another one
 	{order.ErrNotFound, orderNotFound},
 	{admission.ErrOverloaded, overloaded},
 	{order.ErrUnavailable, claimUnknown},

@@ -64,6 +64,11 @@ func causes(t *testing.T) map[error]func(*fixture) response {
 			return f.do("POST", "/coupons", adminToken(t),
 				`{"name":"n","begin_time":"2026-11-11T00:00:00Z","end_time":"2026-11-12T00:00:00Z","stock":1}`)
 		},
+		coupon.ErrIDTaken: func(f *fixture) response {
+			f.db.MustExec(`ALTER TABLE coupons ADD UNIQUE KEY stands_for_the_primary (name)`)
+			f.createOnce(t, "k", 1)
+			return f.createOnce(t, "l", 1)
+		},
 		coupon.ErrKeyReused: func(f *fixture) response {
 			f.createOnce(t, "k", 1)
 			return f.createOnce(t, "k", 2)
