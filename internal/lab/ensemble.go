@@ -20,8 +20,8 @@ type Member struct {
 	// Address is the host:port for clients.
 	Address string
 
-	peers []*Host                             // of all members
-	leads func(context.Context) (bool, error) // an error unless the member serves
+	peers []*Host // of all members
+	leads func(context.Context) (bool, error)
 }
 
 const members = 3
@@ -99,10 +99,7 @@ func (m *Member) Rejoin() error {
 	if err := m.Host.Connect(); err != nil {
 		return err
 	}
-	return eventually(func(ctx context.Context) error {
-		_, err := m.leadsWithin(ctx, time.Second)
-		return err
-	})
+	return m.awaitReady()
 }
 
 // Kill ends all members.
