@@ -55,6 +55,7 @@ func (s Settings) check(p *problems) {
 				" the scheme's, and nothing after it; or * alone", origin))
 	}
 	s.checkServers(p)
+	s.checkPorts(p)
 	s.checkLimits(p)
 	s.checkTokens(p)
 	s.checkLab(p)
@@ -96,6 +97,31 @@ func (s Settings) checkServers(p *problems) {
 	p.require(s.Lock != "memcache" && s.MemcacheAddr == "" || isList(s.MemcacheAddr, hostPort, path), "MEMCACHE_ADDR",
 		"must be host:port or /path for LOCK=memcache, several separated by commas")
 	s.checkRedlock(p)
+}
+
+// portForm finds the ports of an address, a DSN, a URL or a list of them, without the password.
+var portForm = regexp.MustCompile(`:([0-9]+)([),?&/]|$)`)
+
+// checkPorts refuses ports that no server can have. The libraries would notice when they connect.
+func (s Settings) checkPorts(p *problems) {
+	for _, of := range []struct {
+		name   string
+		values []string
+	}{
+		{"HTTP_ADDR", []string{s.HTTPAddr}}, {"MYSQL_DSN", []string{s.MySQLDSN}}, {"REDIS_URL", []string{s.RedisURL}},
+		{"EVENTS_REDIS", []string{s.EventsRedis}}, {"REDLOCK_URLS", s.RedlockURLs}, {"ZK_ADDR", []string{s.ZKAddr}},
+		{"ETCD_ADDR", []string{s.EtcdAddr}}, {"MEMCACHE_ADDR", []string{s.MemcacheAddr}},
+		{"JWT_JWKS", []string{s.JWTJWKS}}, {"CORS_ORIGINS", s.CORSOrigins},
+		{"OTEL_EXPORTER_OTLP_ENDPOINT", []string{s.OTLPEndpoint}},
+		{"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", []string{s.OTLPTracesEndpoint}},
+	} {
+		for _, value := range of.values {
+			for _, port := range portForm.FindAllStringSubmatch(value[strings.LastIndex(value, "@")+1:], -1) {
+				_, err := strconv.ParseUint(port[1], 10, 16)
+				p.require(err == nil, of.name, "has a port that is greater than 65535")
+			}
+		}
+	}
 }
 
 // opens closes a pool that was opened, which does not connect it.
