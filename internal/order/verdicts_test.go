@@ -16,6 +16,7 @@ var notVerdicts = map[string]string{
 	"coupon: invalid":     "of the creation of a coupon",
 
 	"coupon: rules are not allowed yet": "of the creation of a coupon",
+	"coupon: id taken":                  "of the creation of a coupon",
 
 	"coupon: key of another change": "of a change", "coupon: change with this key in progress": "of a change",
 	"coupon: outcome of a change unknown":            "of a change",
