@@ -61,7 +61,9 @@ func AtRequest(name string, lasts time.Duration, p *faultproxy.Proxy, inject fun
 		name, lasts, func(ctx context.Context) error {
 			inject()
 			for end := time.Now().Add(5 * time.Second); !struck() && time.Now().Before(end); {
-				rig.Sleep(ctx, time.Millisecond)
+				if !rig.Sleep(ctx, time.Millisecond) {
+					break
+				}
 			}
 			return nil
 		}, func() error { p.Heal(); return nil },
