@@ -27,7 +27,7 @@ func serve(ctx context.Context, getenv func(string) string, stderr io.Writer) er
 	}
 	log := newLog(cfg, stderr)
 	log.Info("starting", "version", version, "settings", cfg)
-	cfg.Warn(log, os.Environ())
+	cfg.Warn(log, os.Environ(), settings.OpenFiles())
 	s, err := open(cfg, log)
 	if err != nil {
 		return err

@@ -3,6 +3,7 @@ package settings
 import (
 	"fmt"
 	"log/slog"
+	"math"
 	"net/url"
 	"reflect"
 	"slices"
@@ -37,8 +38,8 @@ func redact(value string) string {
 }
 
 // Warn logs which protections the settings turn off, variables of environ (NAME=value) that
-// look like settings, and that the process may not open enough files.
-func (s Settings) Warn(log *slog.Logger, environ []string) {
+// look like settings, and that the process may open too few files.
+func (s Settings) Warn(log *slog.Logger, environ []string, files uint64) {
 	if s.Lock == "local" || s.Lock == "none" {
 		log.Warn("this LOCK excludes nothing across instances; the database alone keeps the promises", "lock", s.Lock)
 	}
@@ -63,19 +64,20 @@ func (s Settings) Warn(log *slog.Logger, environ []string) {
 			log.Warn("a guard is off", "guard", guard, "so", warning)
 		}
 	}
-	s.warnOfFiles(log)
+	// connections that wait can take what those to MySQL and Redis need; eight of nine wait: see admission.Bound
+	if needed := uint64(9*s.HTTPConns + 2*s.MySQLConns + s.RedisConns); files < needed {
+		log.Warn("a crowd may use up the open files: raise ulimit -n, or lower HTTP_CONNS", "limit", files, "needed", needed)
+	}
 	warnMistyped(log, environ)
 }
 
-// warnOfFiles warns if connections that wait can take the open files that connections to
-// MySQL and Redis need.
-func (s Settings) warnOfFiles(log *slog.Logger) {
-	needed := 9*s.HTTPConns + 2*s.MySQLConns + s.RedisConns // eight of nine wait: see admission.Bound
+// OpenFiles returns how many files this process may open.
+func OpenFiles() uint64 {
 	var limit syscall.Rlimit
-	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err == nil && limit.Cur < uint64(needed) {
-		log.Warn("a crowd may use up the open files: raise ulimit -n, or lower HTTP_CONNS",
-			"limit", limit.Cur, "needed", needed)
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
+		return math.MaxUint64 // not known: no reason to warn
 	}
+	return limit.Cur
 }
 
 // publicSecret is the default of docker-compose.yml, with which anybody can sign.

@@ -233,7 +233,7 @@ func logged(t *testing.T, changes map[string]string, environ ...string) string {
 	var log strings.Builder
 	logger := slog.New(slog.NewTextHandler(&log, nil))
 	logger.Info("starting", "settings", s)
-	s.Warn(logger, environ)
+	s.Warn(logger, environ, 1<<20)
 	return log.String()
 }
 
@@ -270,7 +270,7 @@ func TestWarnings(t *testing.T) {
 		{"JWT_SECRETS", "a=" + strings.Repeat("x", 32), []string{guessable}},
 		{"JWT_SECRET", "gB1x0kqPz0b4o8VwJ3n5Yd7tRfLmCs2A", nil},
 		{"JWT_JWKS", "https://login/keys", []string{"set JWT_ISSUER and JWT_AUDIENCE"}},
-		{"HTTP_CONNS", "1000000", []string{"raise ulimit -n"}},
+		{"HTTP_CONNS", "200000", []string{"raise ulimit -n"}},
 		{"LOCK", "none", []string{"excludes nothing"}},
 		{"LOCK", "local", []string{"excludes nothing"}},
 		{"GUARDS_OFF", "number", []string{"LAB is on", "another order"}},
