@@ -123,9 +123,9 @@ compare: install bin/api bin/loadtest ## compare the service with that of anothe
 	@rm -rf out/before && mkdir -p out/before && git archive $(BEFORE) | tar -x -C out/before
 	@cd out/before && go build -o $(CURDIR)/bin/api-before ./cmd/api
 	@rm -rf out/before out/compare && mkdir -p out/compare
-	@for turn in $$(seq $(COUNT)); do for api in api-before api; do echo "turn $$turn of $(COUNT): $$api"; \
+	@turns="api-before api"; for turn in $$(seq $(COUNT)); do for api in $$turns; do echo "turn $$turn of $(COUNT): $$api"; \
 		API=$$api $(BENCHMARKS) -count 1 -bench '$(COMPARED)' >>out/compare/$$api.txt 2>&1 || { cat out/compare/$$api.txt; exit 1; }; \
-	done; done
+	done; turns="$${turns#* } $${turns%% *}"; done
 	@go tool benchstat -ignore commit,date out/compare/api-before.txt out/compare/api.txt
 
 docs: bin/loadtest ## write docs/benchmarks.md and all quoted figures from the last make bench and from docs/runs, docs/faults.md from the last whole make faults, and docs/settings.md; PICTURES=true runs a race in Chromium for that of the READMEs
