@@ -2,26 +2,28 @@ package httpapi
 
 import (
 	"context"
+	"math"
 	"net/http"
 	"sync"
 	"time"
-
-	"github.com/danielgtaylor/huma/v2"
-	"github.com/danielgtaylor/huma/v2/adapters/humachi"
 
 	"example.com/flashsale/internal/connect"
 )
 
 // A Probe checks one thing that the service needs, such as a server. Check returns an
-// error if it is unavailable.
+// error if it is unavailable. It is not called twice at a time.
 type Probe struct {
 	Name  string
 	Check func(context.Context) error
 }
 
-// probeTimeout bounds the probes. A server that needs longer to reply cannot
-// serve a burst.
-const probeTimeout = time.Second
+const (
+	// probeTimeout bounds the probes. A server that needs longer to reply cannot
+	// serve a burst.
+	probeTimeout = time.Second
+	// neverSlow keeps runs of the probes apart: an older result must not be logged after a newer one.
+	neverSlow = math.MaxInt64
+)
 
 // livez reports that the process serves HTTP. It probes no server, because a
 // restart of the process would not bring one back.
@@ -55,63 +57,36 @@ func (a *API) check(ctx context.Context) (checks map[string]string, ready bool) 
 	return checks, ready
 }
 
-// probe runs all probes at once and returns their results by name. The errors
-// are logged but left out, because /readyz is open to strangers.
+// probe returns the results of a run of all probes that begins after the call, by name, or ok
+// false when ctx ends.
 func (a *API) probe(ctx context.Context) (checks map[string]string, ok bool) {
-	a.probing.Lock() // else an older result might be logged after a newer one
-	defer a.probing.Unlock()
-	limited, cancel := context.WithTimeout(ctx, probeTimeout)
-	defer cancel()
-	errs := make([]error, len(a.cfg.Probes))
-	var wg sync.WaitGroup
-	for i, p := range a.cfg.Probes {
-		wg.Go(func() { errs[i] = p.Check(limited) })
-	}
-	wg.Wait()
-	checks, ok = map[string]string{}, true
-	for i, p := range a.cfg.Probes {
-		checks[p.Name] = "ok"
-		if errs[i] != nil {
-			checks[p.Name], ok = "unavailable", false
-		}
-		if ctx.Err() == nil { // a client that has gone ends the probes
-			a.logProbe(p.Name, errs[i])
+	errs, err := a.probes.Read(ctx, struct{}{}, struct{}{})
+	checks, ok = map[string]string{}, err == nil
+	for i, failure := range errs {
+		checks[a.cfg.Probes[i].Name] = "ok"
+		if failure != nil {
+			checks[a.cfg.Probes[i].Name], ok = "unavailable", false
 		}
 	}
 	return checks, ok
 }
 
-const watchInterval = 500 * time.Millisecond
-
-// Watch probes the servers until ctx ends. From the second failure in a row on, since one
-// late reply may be the machine's, requests are passed on: see passOn.
-func (a *API) Watch(ctx context.Context) {
-	for failures := 0; ctx.Err() == nil; {
-		if _, ok := a.probe(ctx); ok {
-			failures = 0
-		} else if failures++; failures == 1 {
-			continue
-		}
-		a.unready.Store(failures > 0)
-		select {
-		case <-ctx.Done():
-		case <-a.suspect:
-		case <-time.After(watchInterval):
-		}
+// runProbes runs all probes at once. It logs their errors, which are for nobody else:
+// /readyz is open to strangers. Callers share it by a.probes: while a server is silent, each
+// run takes probeTimeout, and the requests of load balancers must not queue up behind others'.
+func (a *API) runProbes(ctx context.Context, _ struct{}, _ []struct{}) ([]error, error) {
+	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
+	defer cancel()
+	errs := make([]error, len(a.cfg.Probes))
+	var wg sync.WaitGroup
+	for i, p := range a.cfg.Probes {
+		wg.Go(func() { errs[i] = p.Check(ctx) })
 	}
-}
-
-// passOn has a proxy that says that it can (deploy/nginx/nginx.conf) send a request without a
-// body to another instance, while a server that this one needs is unavailable: nothing has been
-// done for it here. Those with a body, which nginx could not send again, are tried nevertheless.
-func (a *API) passOn(ctx huma.Context, next func(huma.Context)) {
-	if !a.unready.Load() || ctx.Header("X-Pass-On") == "" {
-		next(ctx)
-		return
+	wg.Wait()
+	for i, p := range a.cfg.Probes {
+		a.logProbe(p.Name, errs[i])
 	}
-	_, w := humachi.Unwrap(ctx)
-	w.Header().Set("X-Accel-Redirect", "/.elsewhere")
-	notTried.write(w)
+	return errs, nil
 }
 
 // logProbe logs the result of a probe if its last result, or its cause, was another.

@@ -24,6 +24,7 @@ import (
 	"example.com/flashsale/internal/admission"
 	"example.com/flashsale/internal/admission/ratelimit"
 	"example.com/flashsale/internal/auth"
+	"example.com/flashsale/internal/batchread"
 	"example.com/flashsale/internal/coupon"
 	"example.com/flashsale/internal/idgen"
 	"example.com/flashsale/internal/observe"
@@ -73,9 +74,9 @@ type API struct {
 	metrics  *observe.Requests
 	outage   rate.Sometimes // says when to log that requests are unavailable
 	failing  sync.Map       // the causes by the names of the probes that failed the last time
-	probing  sync.Mutex     // a probe runs
-	unready  atomic.Bool    // a server that claims need is unavailable: see Watch
-	suspect  chan struct{}  // has an element if Watch is to look at once
+	probes   *batchread.Reader[struct{}, struct{}, []error]
+	unready  atomic.Bool   // a server that claims need is unavailable: see Watch
+	suspect  chan struct{} // has an element if Watch is to look at once
 	draining atomic.Bool
 	delayed  chan struct{} // has an element for each refusal that waits
 	clientIP func(http.Handler) http.Handler
@@ -89,6 +90,7 @@ func New(c Config) *API {
 	a := &API{cfg: c, tracer: tracing.New(c.Traces), outage: rate.Sometimes{Interval: outageInterval},
 		delayed: make(chan struct{}, min(maxDelayed, c.Connections/2)),
 		suspect: make(chan struct{}, 1), clientIP: clientIP(c.TrustedProxies)}
+	a.probes = batchread.New(neverSlow, a.runProbes)
 	a.metrics = observe.NewRequests(c.Metrics, claimCodes()...)
 	for _, p := range c.Probes {
 		observe.Dependency(c.Metrics, p.Name, func() bool { return a.isUp(p.Name) })

@@ -3,9 +3,14 @@ package httpapi
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"strings"
+	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
 )
 
 func TestReadyOnlyWhileServing(t *testing.T) {
@@ -48,6 +53,29 @@ func TestReadyzNamesUnavailableServers(t *testing.T) {
 	if strings.Contains(r.Body.String(), "10.0.0.7") {
 		t.Errorf("readyz reveals addresses: %s", r.Body)
 	}
+}
+
+// Each run of the probes takes probeTimeout while a server is silent.
+func TestRequestsForReadyzShareARunOfTheProbes(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		runs := 0
+		a := New(Config{Metrics: prometheus.NewRegistry(), Log: slog.New(slog.DiscardHandler), Probes: []Probe{
+			{"silent", func(ctx context.Context) error { runs++; <-ctx.Done(); return ctx.Err() }},
+		}})
+		var requests sync.WaitGroup
+		for range 100 {
+			requests.Go(func() {
+				if a.Ready(t.Context()) {
+					t.Error("ready without a server")
+				}
+			})
+		}
+		requests.Wait()
+		if runs > 2 {
+			t.Errorf("100 requests at once had %d runs, want the first and one for the others", runs)
+		}
+	})
 }
 
 func TestMetricsCountClaimsAndResponses(t *testing.T) {

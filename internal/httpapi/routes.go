@@ -69,7 +69,7 @@ func handle[I, O any](a *API, sale huma.API, role auth.Role, route, summary stri
 		op.Middlewares = huma.Middlewares{a.authorize(role), requireJSON}
 		verdicts = append(verdicts, everyBody...)
 	} else {
-		op.Middlewares = huma.Middlewares{requireNoBody, a.passOn}
+		op.Middlewares = huma.Middlewares{requireNoBody, a.redirectUnready}
 		if route == claimRoute { // before its token is verified: the refusal has to cost much less than a claim
 			op.Middlewares = append(op.Middlewares, a.refuseOverload)
 		}
