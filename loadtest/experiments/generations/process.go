@@ -13,13 +13,10 @@ import (
 	"example.com/flashsale/loadtest/holder"
 )
 
-var errCrashed = errors.New("the process has crashed")
-
 // A process is one client of the lock service with its own connections, and one thread
 // that contends for the key of its scenario, and records what its lock tells it as a
-// holder of package holder does. It can crash between two of its commands, or pause there
-// while other processes run: as the limiter of its clients, it injects its fault before a
-// command.
+// holder of package holder does. As the limiter of its clients, it injects its fault before
+// a command.
 type process struct {
 	mutex
 	scenario *scenario
@@ -30,23 +27,68 @@ type process struct {
 	lines []holder.Line
 	holds bool
 
-	mu        sync.Mutex
-	remaining int // commands until the fault
-	injected  func() error
+	mu     sync.Mutex
+	fault  fault
+	left   int                // commands until the fault
+	struck context.CancelFunc // nil: no fault
 }
 
-// TryLock implements mutex.
-func (p *process) TryLock(ctx context.Context, ttl time.Duration) (bool, error) {
-	p.write()
-	ok, err := p.mutex.TryLock(ctx, ttl)
+// A fault strikes a process before one of its commands.
+type fault struct {
+	what      string
+	err       error // of the command, which is not sent
+	meanwhile step  // while the process pauses
+	lasts     bool  // for all later commands, too
+}
+
+var (
+	crash       = fault{what: "crashes", err: errors.New("the process has crashed"), lasts: true}
+	cutOff      = fault{what: "is cut off from the server", err: errors.New("the server is unreachable"), lasts: true}
+	lostRequest = fault{what: "loses its request,", err: errors.New("the request is lost")}
+	pause       = fault{what: "pauses", meanwhile: steps(expires, locks(b))}
+)
+
+// inject has f strike before the nth command from now. It returns a context that ends with
+// that.
+func (p *process) inject(f fault, n int) (struck context.Context) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.fault, p.left = f, n
+	p.fault.what = fmt.Sprintf("%s before command %d", f.what, n)
+	struck, p.struck = context.WithCancel(p.scenario.ctx)
+	return struck
+}
+
+// Allow is part of redis.Limiter, which is asked before each command.
+func (p *process) Allow() error {
+	p.mu.Lock()
+	p.left--
+	f, left, struck := p.fault, p.left, p.struck
+	p.mu.Unlock()
 	switch {
-	case err != nil:
-		p.say(holder.Unknown, err.Error())
-	case !ok:
-		p.say(holder.Refused, "")
-	default:
-		p.say(holder.Acquired, "")
-		p.holds = true
+	case struck == nil || left > 0 || left < 0 && !f.lasts:
+		return nil
+	case left == 0:
+		p.scenario.happens("the process " + f.what)
+		struck()
+	}
+	if f.meanwhile != nil {
+		f.meanwhile(p.scenario)
+	}
+	return f.err
+}
+
+// ReportResult is part of redis.Limiter. Its argument is the outcome of a command.
+func (*process) ReportResult(error) {}
+
+// TryLock implements mutex.
+func (p *process) TryLock(ctx context.Context, ttl time.Duration) (ok bool, err error) {
+	p.write()
+	ok, err = p.mutex.TryLock(ctx, ttl)
+	if p.holds = p.holds || ok; ok {
+		p.say(holder.Acquired, nil)
+	} else {
+		p.say(holder.Refused, err)
 	}
 	return ok, err
 }
@@ -56,23 +98,23 @@ func (p *process) Unlock(ctx context.Context) error {
 	p.write()
 	err := p.mutex.Unlock(ctx)
 	p.holds = false
-	if err != nil {
-		p.say(holder.Unknown, err.Error())
-	} else {
-		p.say(holder.Released, "")
-	}
+	p.say(holder.Released, err)
 	return err
 }
 
 // write writes, if the process takes itself for the holder.
 func (p *process) write() {
 	if p.holds {
-		p.say(holder.Write, "")
+		p.say(holder.Write, nil)
 	}
 }
 
-func (p *process) say(word holder.Word, text string) {
-	l := holder.Line{At: holder.Now(), Word: word, Text: text}
+// say records a word, or, because of err, that the outcome is unknown.
+func (p *process) say(word holder.Word, err error) {
+	l := holder.Line{At: holder.Now(), Word: word}
+	if err != nil {
+		l.Word, l.Text = holder.Unknown, err.Error()
+	}
 	if acquired := p.acquired(); acquired != nil {
 		l.Fence = acquired.Fence()
 	}
@@ -87,40 +129,3 @@ func (p *process) acquired() *lock.Lock {
 	}
 	return nil
 }
-
-// injectBefore calls fault before the nth command from now and before each later one. A
-// command for which fault returns an error is not sent. It returns a context that ends with
-// the first of them.
-func (p *process) injectBefore(n int, what string, fault func() error) context.Context {
-	struck, strike := context.WithCancel(p.scenario.ctx)
-	record := sync.OnceFunc(func() {
-		p.scenario.fault(fmt.Sprintf("the process %s before command %d", what, n))
-		strike()
-	})
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.remaining = n
-	p.injected = func() error { record(); return fault() }
-	return struck
-}
-
-// crashBefore fails the nth command from now and all later ones.
-func (p *process) crashBefore(n int) (crashed context.Context) {
-	return p.injectBefore(n, "crashes", func() error { return errCrashed })
-}
-
-// Allow is part of redis.Limiter, which is asked before each command.
-func (p *process) Allow() error {
-	p.mu.Lock()
-	p.remaining--
-	fault := p.injected
-	due := fault != nil && p.remaining <= 0
-	p.mu.Unlock()
-	if !due {
-		return nil
-	}
-	return fault()
-}
-
-// ReportResult is part of redis.Limiter. Its argument is the outcome of a command.
-func (*process) ReportResult(error) {}

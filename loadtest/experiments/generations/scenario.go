@@ -26,9 +26,6 @@ type outcome struct {
 func broke(format string, args ...any) outcome { return outcome{true, fmt.Sprintf(format, args...)} }
 func held(format string, args ...any) outcome  { return outcome{false, fmt.Sprintf(format, args...)} }
 
-// longLease is longer than any scenario.
-const longLease = time.Minute
-
 // A scenario injects one fault into one generation, on servers of its own. Its processes
 // contend for one key at a time.
 // err is the error of the first step that failed. The outcome of a scenario with
@@ -43,8 +40,9 @@ type scenario struct {
 	err        error
 
 	key       string
-	begun     time.Duration // of holder.Now, when the processes began to contend for the key
-	processes []*process    // A, B, C in the order of creation
+	begun     time.Duration   // of holder.Now, when the processes began to contend for the key
+	processes []*process      // A, B, C
+	struck    context.Context // ends when the fault of a step has struck; nil without one
 
 	mu     sync.Mutex
 	faults report.Lane // what no process did
@@ -87,8 +85,8 @@ func (s *scenario) nextKey() {
 // place returns the milliseconds from the begin to a time of holder.Now.
 func (s *scenario) place(at time.Duration) float64 { return rig.Milliseconds(at - s.begun) }
 
-// fault records that what happened.
-func (s *scenario) fault(what string) {
+// happens records a fault.
+func (s *scenario) happens(what string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	at := s.place(holder.Now())
@@ -106,17 +104,20 @@ func (s *scenario) lanes() (lanes []report.Lane) {
 	return append(lanes, s.faults)
 }
 
-// newProcess connects a process to the current servers.
-func (s *scenario) newProcess() *process {
-	p := &process{scenario: s, key: s.key, name: string(rune('A' + len(s.processes)))}
-	for _, r := range s.redis {
-		node := s.dial(r, p)
-		s.check(node.Ping(s.ctx).Err()) // the handshake of a new connection must not count as the lock's commands
-		p.nodes = append(p.nodes, node)
+// process returns the process of that number. It has connected to the servers of the time when
+// it was first asked for.
+func (s *scenario) process(number int) *process {
+	for len(s.processes) <= number {
+		p := &process{scenario: s, key: s.key, name: string(rune('A' + len(s.processes)))}
+		for _, r := range s.redis {
+			node := s.dial(r, p)
+			s.check(node.Ping(s.ctx).Err()) // the handshake of a new connection must not count as the lock's commands
+			p.nodes = append(p.nodes, node)
+		}
+		p.mutex = s.generation.newMutex(p)
+		s.processes = append(s.processes, p)
 	}
-	p.mutex = s.generation.newMutex(p)
-	s.processes = append(s.processes, p)
-	return p
+	return s.processes[number]
 }
 
 // dial returns a client of r whose commands limiter, if there is one, may refuse. It does
@@ -132,37 +133,29 @@ func (s *scenario) dial(r *lab.Redis, limiter redis.Limiter) *redis.Client {
 	return rdb
 }
 
-// tryLock calls p.TryLock once and reports whether it locked.
-func (s *scenario) tryLock(p *process, ttl time.Duration) bool {
-	ok, err := p.TryLock(s.ctx, ttl)
+// tryLock calls the process's TryLock once and reports whether it locked.
+func (s *scenario) tryLock(process int, ttl time.Duration) bool {
+	ok, err := s.process(process).TryLock(s.ctx, ttl)
 	s.check(err)
 	return ok
 }
 
-// lock has p lock the key, which must be free.
-func (s *scenario) lock(p *process, ttl time.Duration) {
-	if !s.tryLock(p, ttl) {
+// lock has the process lock the key, which must be free.
+func (s *scenario) lock(process int, ttl time.Duration) {
+	if !s.tryLock(process, ttl) {
 		s.check(errors.New("a free lock was refused"))
 	}
 }
 
-// lockWithin has p try to lock until it does or limit is over, and returns how long that took.
-func (s *scenario) lockWithin(p *process, ttl, limit time.Duration) (took time.Duration, locked bool) {
+// lockWithin has the process try to lock until it does or limit is over, and returns how long
+// that took.
+func (s *scenario) lockWithin(process int, ttl, limit time.Duration) (took time.Duration, locked bool) {
 	for start := time.Now(); took < limit && !locked && s.err == nil; took = time.Since(start) {
-		if locked = s.tryLock(p, ttl); !locked {
+		if locked = s.tryLock(process, ttl); !locked {
 			time.Sleep(5 * time.Millisecond)
 		}
 	}
 	return took, locked
 }
 
-func (s *scenario) unlock(p *process) { s.check(p.Unlock(s.ctx)) }
-
-// expireLease ends the key's lease on every server, as if its time had passed there.
-// The process's clock does not advance.
-func (s *scenario) expireLease() {
-	s.fault("the lease expires at the server")
-	for _, r := range s.redis {
-		s.check(s.dial(r, nil).PExpire(s.ctx, s.key, 0).Err()) // the server deletes the key at once
-	}
-}
+func (s *scenario) unlock(process int) { s.check(s.process(process).Unlock(s.ctx)) }
