@@ -32,6 +32,7 @@ type process struct {
 	cmd    *exec.Cmd
 	in     io.WriteCloser
 	exited chan struct{} // closed after the last line
+	killed bool          // by kill
 
 	mu         sync.Mutex
 	lines      []holder.Line
@@ -70,15 +71,17 @@ func startHolder(command string, env []string, log *os.File) (*process, error) {
 func (p *process) listen(out io.Reader) {
 	scanner := bufio.NewScanner(out)
 	for scanner.Scan() {
-		p.record(scanner.Text())
+		p.record(holder.ParseLine(scanner.Text()))
+	}
+	if err := scanner.Err(); err != nil {
+		p.record(holder.Line{}, fmt.Errorf("a line: %w", err))
 	}
 	_ = syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL) // who closes its output, but runs on
 	_ = p.cmd.Wait()                                      // how it ends says nothing: experiments kill holders
 }
 
 // record records a line, or what is wrong with it.
-func (p *process) record(text string) {
-	l, err := holder.ParseLine(text)
+func (p *process) record(l holder.Line, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	late := holder.Now() - l.At
@@ -87,9 +90,9 @@ func (p *process) record(text string) {
 	case len(p.lines) >= maxLines:
 		err = errors.New("says too much")
 	case late < -time.Millisecond:
-		err = fmt.Errorf("%q: its time has not come yet", text)
+		err = fmt.Errorf("%q: its time has not come yet", l)
 	case late > maxLateness && !p.stopped:
-		err = fmt.Errorf("%q: arrived %s late", text, late.Round(time.Millisecond))
+		err = fmt.Errorf("%q: arrived %s late", l, late.Round(time.Millisecond))
 	default:
 		p.lines = append(p.lines, l)
 	}
@@ -180,6 +183,7 @@ func (p *process) suspend() {
 func (p *process) resume() { p.signal(syscall.SIGCONT) }
 
 func (p *process) kill() {
+	p.killed = true
 	p.signal(syscall.SIGKILL)
 	<-p.exited
 }

@@ -27,18 +27,18 @@ type trial struct {
 
 // seen is what a trial saw. Times are of holder.Now.
 type seen struct {
-	a, b            []holder.Line
-	begun           time.Duration
-	healed          time.Duration // 0 without a fault, and if it lasted throughout
-	released        time.Duration // when the first holder was told to release; 0 if it was not
-	waited          time.Duration // when the second was told to acquire
-	others          holder.Line   // the second's answer to its release
-	freed           time.Duration // when the second was told to acquire again
-	leak            time.Duration // how long that took
-	leaks           bool          // it did not succeed
-	misconduct      error
-	strikes         []strike
-	keptOut, killed bool // the first holder never held; it was killed
+	a, b       []holder.Line
+	begun      time.Duration
+	healed     time.Duration // 0 without a fault, and if it lasted throughout
+	released   time.Duration // when the first holder was told to release; 0 if it was not
+	waited     time.Duration // when the second was told to acquire
+	others     holder.Line   // the second's answer to its release
+	freed      time.Duration // when the second was told to acquire again
+	leak       time.Duration // how long that took
+	leaks      bool          // it did not succeed
+	misconduct error
+	strikes    []strike
+	keptOut    bool // the first holder never held
 }
 
 const (
@@ -81,7 +81,7 @@ func (t *trial) run(ctx context.Context) error {
 		return fmt.Errorf("%s, %s: %w", t.name, t.row.name, err)
 	}
 	for _, s := range t.holders {
-		if fault := s.fault(); fault != nil && !t.seen.killed {
+		if fault := s.fault(); fault != nil && !s.killed {
 			t.seen.misconduct = errors.Join(t.seen.misconduct, fault)
 		}
 	}
@@ -110,7 +110,7 @@ func (t *trial) prepare(ctx context.Context) error {
 				break
 			}
 			if !rig.Sleep(ctx, 100*time.Millisecond) || time.Now().After(end) || s.fault() != nil {
-				return fmt.Errorf("the holder does not get a free lock: %s", l)
+				return errors.Join(fmt.Errorf("the holder does not get a free lock: %s", l), s.fault())
 			}
 		}
 		s.release(secondWait)
@@ -157,7 +157,6 @@ func (t *trial) strike(ctx context.Context) error {
 	if err := t.row.strike(ctx, t); err != nil {
 		return err
 	}
-	t.seen.killed = t.a().fault() != nil
 	if t.row.moment == throughout {
 		return nil
 	}
@@ -173,7 +172,7 @@ func (t *trial) strike(ctx context.Context) error {
 }
 
 func (t *trial) releaseFirst() {
-	if t.seen.keptOut || t.seen.killed {
+	if t.seen.keptOut || t.a().killed {
 		return
 	}
 	t.seen.released = holder.Now()

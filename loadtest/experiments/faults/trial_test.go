@@ -86,6 +86,29 @@ func TestHolderThatBreaksTheProtocolIsReported(t *testing.T) {
 	}
 }
 
+// What a holder does wrong before a fault strikes is not taken for the work of the fault.
+func TestHolderThatBreaksTheProtocolWhileItHoldsIsReported(t *testing.T) {
+	t.Parallel()
+	for deed, want := range map[string]string{
+		"echo oops":        `the holder: "oops": want a time`,
+		"exit":             "the holder: the holder has ended",
+		"printf %70000d 1": "the holder: a line: ",
+	} {
+		t.Run(deed, func(t *testing.T) {
+			t.Parallel()
+			columns, _, err := chosen("", "redislock")
+			check.NoError(t, err)
+			c := columns[0]
+			c.command = fmt.Sprintf(`sh -c '"$0" | while read -r line; do echo "$line"; n=$((n + 1)); `+
+				`[ $n != 40 ] || %s; done' %s`, deed, os.Args[0])
+			err = checkProtocol(t.Context(), labtest.Lab(t), c, t.TempDir())
+			if err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%v, want %q", err, want)
+			}
+		})
+	}
+}
+
 func TestCheckFindsAHolderThatDoesNotExtend(t *testing.T) {
 	t.Parallel()
 	for lock, want := range map[string]string{"redislock": "", "SETNX without owner": "kept: two at once"} {
