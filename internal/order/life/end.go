@@ -42,7 +42,7 @@ func (s *Orders) giveUp(ctx context.Context, id int64, by Caller) (order.Order, 
 		return order.Order{}, order.ErrNotFound
 	case o.State == order.Returned:
 		return o, nil
-	case o.State != order.Claimed:
+	case o.State == order.Used, o.EndedAt != nil, o.State == order.Expired && s.lab != nil:
 		return order.Order{}, verdict(o)
 	}
 	cp, err := s.coupons.Find(ctx, o.CouponID)
@@ -60,7 +60,11 @@ func (s *Orders) giveUp(ctx context.Context, id int64, by Caller) (order.Order, 
 
 // returned ends o, and returns it as it is then.
 func (s *Orders) returned(ctx context.Context, o order.Order, cp coupon.Coupon, by int64) (order.Order, error) {
+	column, key := o.Shard()
 	err := s.inTx(ctx, func(conn *sqlx.Conn) error {
+		if _, err := lock(ctx, conn, `id = ? AND `+column+` = ?`, o.ID, key); err != nil {
+			return err
+		}
 		return s.end(ctx, conn, order.Returned, &by, []ending{{o, o.Segment(cp)}})
 	})
 	if err == nil {

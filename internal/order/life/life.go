@@ -107,19 +107,28 @@ func (s *Orders) use(ctx context.Context, conn *sqlx.Conn, id, by int64, referen
 	const update = `
 		UPDATE coupon_orders SET used_at = UTC_TIMESTAMP(3), used_by = ?, used_ref = ?
 		WHERE id = ? AND used_at IS NULL AND (expires_at IS NULL OR expires_at > UTC_TIMESTAMP(3))`
-	const find = `SELECT ` + order.InsertColumns + ` FROM coupon_orders WHERE id = ?`
-	used, err := execute(ctx, conn, update, by, reference, id)
-	if used > 1 {
+	locked, err := lock(ctx, conn, `id = ?`, id)
+	switch {
+	case err != nil || len(locked) == 0:
+		return 0, err
+	case len(locked) > 1:
 		return 0, errSeveral
 	}
-	if err != nil || used == 0 || !bool(s.outbox) {
+	used, err := execute(ctx, conn, update, by, reference, id)
+	if err != nil || used == 0 {
 		return used, err
 	}
-	var o order.Order
-	if err := conn.GetContext(ctx, &o, find, id); err != nil {
-		return 0, fmt.Errorf("select order: %w", err)
+	return used, s.outbox.Insert(ctx, conn, order.Used, slices.Values(locked))
+}
+
+// lock locks orders that count. The clock of a statement stands still while it waits for a row: without the lock, an
+// order could be used after others have been told that it has expired.
+func lock(ctx context.Context, conn *sqlx.Conn, condition string, args ...any) (orders []order.Order, err error) {
+	const find = `SELECT ` + order.InsertColumns + ` FROM coupon_orders WHERE `
+	if err := conn.SelectContext(ctx, &orders, find+condition+` FOR UPDATE`, args...); err != nil {
+		return nil, fmt.Errorf("lock order: %w", err)
 	}
-	return used, s.outbox.Insert(ctx, conn, order.Used, slices.Values([]order.Order{o}))
+	return orders, nil
 }
 
 // useUnguarded says that a claimed order is used, without looking whether it still was.

@@ -230,23 +230,38 @@ func TestOrderWhoseIDAnotherHasIsNotUsed(t *testing.T) {
 	}
 }
 
-// The order expires between the read of its state and its end.
-func TestOrderThatExpiresMeanwhileIsNotReturned(t *testing.T) {
+// Another transaction has the row of an order, and changes it before it releases it. A verdict is of what it left, at
+// that time: who is told that an order has expired must not see it used later.
+func TestChangeOfAnOrderThatWaitsForAnotherIsDecidedAfterIt(t *testing.T) {
 	t.Parallel()
 	s := ordertest.NewSale(t)
 	s.Ruled(couponID, 10, coupon.Rules{PerUser: 1, HoldSeconds: 600, Returnable: true})
-	proxy, through := s.Proxied()
-	i := open(s, through)
-	o := i.claim(t, 1, 1)
-	held, returned := proxy.Hold("DELETE o FROM coupon_orders"), make(chan error, 1)
-	go func() {
-		_, err := i.Return(t.Context(), o.ID, life.Caller{UserID: 1})
-		returned <- err
-	}()
-	check.Eventually(t, "the order is about to end", held.Caught)
-	s.Exec(`UPDATE coupon_orders SET expires_at = UTC_TIMESTAMP(3)`)
-	held.Deliver()
-	check.ErrorIs(t, <-returned, order.ErrExpired)
+	i, db := open(s), labtest.Open(t, s.DSN)
+	changes := []func(order.Order) error{
+		func(o order.Order) error { _, err := i.Use(t.Context(), o.ID, 9, "till"); return err },
+		func(o order.Order) error {
+			_, err := i.Return(t.Context(), o.ID, life.Caller{UserID: o.UserID})
+			return err
+		},
+	}
+	const expires, used = `expires_at = UTC_TIMESTAMP(3)`, `used_at = created_at`
+	for n, test := range []struct {
+		before, meanwhile string
+		want              error
+	}{{`number = 1`, expires, order.ErrExpired}, {expires, used, order.ErrUsed}} {
+		for k, change := range changes {
+			o := i.claim(t, int64(2*n+k)+1, 1)
+			s.Exec(`UPDATE coupon_orders SET `+test.before+` WHERE id = ?`, o.ID)
+			tx := db.MustBegin()
+			tx.MustExec(`SELECT id FROM coupon_orders WHERE id = ? FOR UPDATE`, o.ID)
+			changed := make(chan error, 1)
+			go func() { changed <- change(o) }()
+			check.Eventually(t, "the change waits", func() bool { return s.Executing("%FOR UPDATE") > 0 })
+			tx.MustExec(`UPDATE coupon_orders SET `+test.meanwhile+` WHERE id = ?`, o.ID)
+			check.NoError(t, tx.Commit())
+			check.ErrorIs(t, <-changed, test.want)
+		}
+	}
 }
 
 // The clock of the database steps back between the read of a hold and that of its order.
