@@ -53,17 +53,25 @@ var (
 
 var errMalformed = errors.New("not an HTTP reply")
 
+// skipInterim removes the replies of status 1xx, as 103 Early Hints, that come before the reply.
+func (r *Reply) skipInterim() {
+	for bytes.HasPrefix(r.Text, []byte("HTTP/1.1 1")) {
+		_, r.Text, _ = bytes.Cut(r.Text, endOfHeader)
+	}
+}
+
 // parse parses Text once it is complete. It is the last reply of its connection if
 // the server says so. What the service and nginx reply is recognized as text; that is
 // cheaper than a parser.
 func (r *Reply) parse() (last, complete bool, err error) {
+	r.skipInterim()
 	end := bytes.Index(r.Text, endOfHeader)
 	if end < 0 {
 		return false, false, nil
 	}
 	header, body := r.Text[:end+len(endOfLine)], r.Text[end+len(endOfHeader):]
 	length, err := strconv.Atoi(string(value(header, contentLength)))
-	if err != nil || end < 12 {
+	if err != nil || end < 12 || header[7] == '0' { // HTTP/1.0 keeps no connection open
 		return r.parseAny(false)
 	}
 	if len(body) < length {
@@ -80,6 +88,7 @@ func (r *Reply) parse() (last, complete bool, err error) {
 // parseAny is parse for a reply in any form of HTTP/1.1. A body without a length is
 // complete if the connection has ended.
 func (r *Reply) parseAny(ended bool) (last, complete bool, err error) {
+	r.skipInterim()
 	resp, err := http.ReadResponse(bufio.NewReader(bytes.NewReader(r.Text)), nil)
 	if err != nil {
 		return false, false, errors.Join(errMalformed, err)

@@ -17,6 +17,10 @@ func TestRepliesAreParsed(t *testing.T) {
 		{"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n\r\n", Reply{Status: 503}, false, true},
 		{"HTTP/1.1 409 Conflict\r\nContent-Length: 43\r\n\r\n{\"code\":\"already_claimed\",\"order_id\":\"9876\"}",
 			Reply{Status: 409, Code: "already_claimed", Order: "9876"}, false, true},
+		{"HTTP/1.0 201 Created\r\nContent-Length: 0\r\n\r\n", Reply{Status: 201}, true, true},
+		{"HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\nHTTP/1.1 201 Created\r\nContent-Length: 0\r\n\r\n",
+			Reply{Status: 201}, false, true},
+		{"HTTP/1.1 100 Continue\r\n\r\n", Reply{}, false, false},
 		{"HTTP/1.1 201 Created\r\nContent-Le", Reply{}, false, false},
 		{"HTTP/1.1 201 Created\r\nContent-Length: 2\r\n\r\n{", Reply{}, false, false},
 	} {
@@ -39,6 +43,7 @@ func TestRepliesOfAnyFormAreParsed(t *testing.T) {
 		"HTTP/1.1 201 Created\r\ncontent-length: 10\r\n\r\n" + want:                                   false,
 		"HTTP/1.1 201\r\nTransfer-Encoding: chunked\r\n\r\n4\r\n{\"id\r\n6\r\n\":\"7\"}\r\n0\r\n\r\n": false,
 		"HTTP/1.1 201 Created\r\nX-Empty:\r\n\r\n" + want:                                             true,
+		"HTTP/1.1 102 Processing\r\n\r\nHTTP/1.1 201 Created\r\n\r\n" + want:                          true,
 	} {
 		r := Reply{Text: []byte(text)}
 		if last, complete, err := r.parseAny(ended); err != nil || !complete || last != ended || r.Status != 201 ||
