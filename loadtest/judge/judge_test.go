@@ -115,7 +115,7 @@ func TestOurServiceKeepsItsPromises(t *testing.T) {
 const inDatabase = `
 url: http://h
 claim: {url: /}
-reply: {accepted: {status: [201]}}
+reply: {accepted: {status: [201]}, order: {pointer: /id}}
 mysql: DSN
 totals:
   sql:

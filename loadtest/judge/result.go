@@ -77,17 +77,18 @@ func (r *Result) OneEach() Finding {
 	return Finding{}
 }
 
-// distinct returns the acknowledged claims but those whose user had been told of the same order, if he may have one: a
-// shop may reply to a repeated claim as to the first.
+// distinct returns the acknowledged claims but those whose user had been told of the same order, if he may have one or
+// has claimed that number before: a shop may reply to a repeated claim as to the first.
 func (r *Result) distinct() []rig.Claim {
 	type told struct {
-		user  int64
-		order string
+		user   int64
+		number int
+		order  string
 	}
 	seen := map[told]bool{}
 	return slices.DeleteFunc(r.Acknowledged(), func(c rig.Claim) bool {
-		one := told{c.User, c.Order}
-		again := seen[one] && c.Order != "" && r.PerUser() == 1
+		one := told{c.User, c.Number, c.Order}
+		again := seen[one] && (r.PerUser() == 1 || c.Number > 0)
 		seen[one] = true
 		return again
 	})
@@ -133,14 +134,20 @@ func (r *Result) toBeRepeated() bool {
 	return r.Failure == nil && len(r.doubts()) == 0 && (r.Verdict() == verdict.Lucky || r.Verdict() == verdict.Void)
 }
 
-// minContenders is how many claims must have been in flight while the last order was
+// minContenders is how many claims that were accepted or refused must have been in flight while the last order was
 // claimed, or a third of the burst if that is less, but two: the order's own, and another.
 const minContenders = 16
+
+// decided returns the claims of which the outcome is known. The others may have met nothing but a proxy.
+func (r *Result) decided() (b rig.Burst) {
+	b.Claims = slices.DeleteFunc(slices.Clone(r.Claims), func(c rig.Claim) bool { return c.Verdict == shop.Unknown })
+	return b
+}
 
 // apart returns why the claims of r were not in the way of each other, or a limit in the way of
 // none. It is empty if they were.
 func (r *Result) apart() string {
-	met := r.Contenders(r.BurstSize())
+	met := r.decided().Contenders(r.BurstSize())
 	switch {
 	case len(r.Acknowledged()) == 0:
 		return "all claims were refused"

@@ -19,7 +19,8 @@ func resultOf(accepted, refused, unknown int) *Result {
 	begin, end := time.UnixMilli(0), time.UnixMilli(1000)
 	add := func(n int, outcome, detail string) {
 		for range n {
-			r.Claims = append(r.Claims, rig.Claim{Sent: begin, Received: end, Verdict: outcome, Detail: detail})
+			c := rig.Claim{User: int64(len(r.Claims)), Sent: begin, Received: end, Verdict: outcome, Detail: detail}
+			r.Claims = append(r.Claims, c)
 		}
 	}
 	add(accepted, shop.Accepted, "")
@@ -76,15 +77,27 @@ func TestPromisesHoldBreakOrAreUnknown(t *testing.T) {
 // A shop may reply to a repeated claim as to the first, but not to the claim of another order.
 func TestUserMayBeToldOfHisOrderAgain(t *testing.T) {
 	t.Parallel()
-	for perUser, want := range map[int]verdict.Verdict{1: verdict.Held, 2: verdict.Wrong} {
+	for _, test := range []struct {
+		perUser  int
+		named    bool // the order, by its id
+		numbered bool // the claim
+		want     verdict.Verdict
+	}{{1, true, false, verdict.Held}, {1, false, false, verdict.Held}, {2, true, false, verdict.Wrong},
+		{2, true, true, verdict.Held}} {
 		r := resultOf(30, 0, 0)
 		for i := range r.Claims {
-			r.Claims[i].User, r.Claims[i].Order = int64(i%10), strconv.Itoa(i%10)
+			c := &r.Claims[i]
+			if c.User = int64(i % 10); test.named {
+				c.Order = strconv.Itoa(i % 10)
+			}
+			if test.numbered {
+				c.Number = 1
+			}
 		}
-		r.Limit.PerUser, r.Before = perUser, shop.Counts{Stock: counted(10), Orders: counted(0)}
+		r.Limit.PerUser, r.Before = test.perUser, shop.Counts{Stock: counted(10), Orders: counted(0)}
 		r.After = shop.Counts{Stock: counted(0), Orders: counted(10), Users: counted(10), MostPerUser: counted(1)}
-		if got := r.Verdict(); got != want {
-			t.Errorf("%d each: %s, want %s: %s", perUser, got, want, r.Kept())
+		if got := r.Verdict(); got != test.want {
+			t.Errorf("%+v: %s: %s", test, got, r.Kept())
 		}
 	}
 }
@@ -110,6 +123,8 @@ func TestWhatProvesNothingSaysWhy(t *testing.T) {
 		c.Sent = c.Sent.Add(time.Duration(2*i) * time.Second)
 		c.Received = c.Sent.Add(time.Second)
 	}
+	limited503 := held(resultOf(1, 1, 28)) // all but two by a proxy
+	limited503.Claims[1].Sent = limited503.Claims[0].Received
 	lucky := held(resultOf(10, 20, 0))
 	lucky.Control = true
 	unlimited := held(resultOf(30, 0, 0)) // as a hold that is paid before it expires
@@ -123,6 +138,7 @@ func TestWhatProvesNothingSaysWhy(t *testing.T) {
 		`none met a limit: 9 × status 500 "full"`:       held(resultOf(10, 0, 9)),
 		"29 of 30 claims were sent":                     short,
 		"only 1 claims were in flight":                  apart,
+		"only 1 claims were in flight while":            limited503,
 		"had to break a promise and did not":            lucky,
 		"read as refused":                               held(resultOf(30, 0, 0)),
 		"all claims were refused":                       held(resultOf(0, 30, 0)),

@@ -69,7 +69,9 @@ func send(
 		func(to []byte, n int) []byte { return append(to, requests[n]...) },
 		func(r generator.Reply) {
 			a := answerOf(sessions[r.Request%len(sessions)], r, t.Shop.Plain())
-			a.number = w.Number(r.Request)
+			if a.number = w.Number(r.Request); t.Shop.Numbered() {
+				a.claim.Number = a.number
+			}
 			answers = append(answers, a)
 		})
 	if err != nil {

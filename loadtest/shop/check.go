@@ -15,6 +15,8 @@ func (s *Shop) problems() []string {
 	c.base(string(s.URL))
 	c.claim(s)
 	c.check(s.Reply.Accepted.given(), "reply: accepted is missing: a status, a pointer, or matches")
+	c.check(s.Reply.Order.given() || s.Totals.SQL.OrderIDs == "" && !s.Totals.Order.given(),
+		"reply: order is missing: totals look for it")
 	c.check(s.Timeout > 0 && s.OpenLoop.Rate > 0 && s.OpenLoop.Duration > 0 && s.Totals.After >= 0,
 		"timeout, and rate and duration of open_loop, have to be above 0")
 	c.identities(s)

@@ -38,7 +38,7 @@ func TestSQLBeginsAndCountsInEachDatabase(t *testing.T) {
 		s := parse(t, `
 url: `+server.URL+`
 claim: {url: /}
-reply: {accepted: {status: [200]}}
+reply: {accepted: {status: [200]}, order: {pointer: /id}}
 coupon: 7
 begin: {sql: ["DELETE FROM orders", "UPDATE items SET stock = {{stock}} WHERE id = {{coupon}}"]}
 totals:

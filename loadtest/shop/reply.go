@@ -34,14 +34,17 @@ type Reply struct {
 type Replies struct {
 	Accepted Match   `yaml:"accepted" json:"accepted"`
 	Refused  Match   `yaml:"refused" json:"refused"`
-	Order    Extract `yaml:"order" json:"order"` // the id of the order in an accepted reply
+	Order    Extract `yaml:"order" json:"order"` // the id of the order, without which no reply is accepted
 }
 
 // Read returns the outcome of a claim with the given reply, and the id of its order.
 func (r Replies) Read(reply Reply) (outcome, order string) {
+	found := true
+	if r.Order.given() {
+		order, found = r.Order.From(reply)
+	}
 	switch {
-	case r.Accepted.matches(reply):
-		order, _ = r.Order.From(reply)
+	case found && r.Accepted.matches(reply):
 		return Accepted, order
 	case r.Refused.matches(reply):
 		return Refused, ""
@@ -168,7 +171,7 @@ func (p *Pointer) UnmarshalYAML(node *yaml.Node) error {
 // is no value.
 func (p Pointer) find(body []byte) (text string, found bool) {
 	var value json.RawMessage
-	_ = json.NewDecoder(bytes.NewReader(body)).Decode(&value) // what is not JSON has no value
+	_ = json.Unmarshal(body, &value) // what is not JSON has no value
 	for token := range jsontext.Pointer(p).Tokens() {
 		value = member(value, token)
 	}

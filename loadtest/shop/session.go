@@ -38,6 +38,11 @@ func (s *Shop) Plain() bool {
 	return len(s.Steps) == 1 && s.Reply.Accepted.plain() && s.Reply.Refused.plain() && s.Reply.Order.plain()
 }
 
+// Numbered reports whether a claim says which of its user's orders it is for.
+func (s *Shop) Numbered() bool {
+	return slices.ContainsFunc(s.Steps[s.burst:], func(step Step) bool { return uses(step.Request, "number") })
+}
+
 // A Session is that of a client: its cookies, and what it has kept of replies.
 type Session struct {
 	User

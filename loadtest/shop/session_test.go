@@ -14,7 +14,7 @@ func TestPartsOfAReplyAreKept(t *testing.T) {
 	t.Parallel()
 	reply := Reply{
 		Header: http.Header{"Location": {"/orders/7"}, "Set-Cookie": {"csrf=old; Path=/", "csrf=new; Path=/", "a=b"}},
-		Body:   []byte(`{"id": 5, "html": "<input name='x' value='1'>"}<form><input name="t" value="a&amp;&quot;b"/></form>`),
+		Body:   []byte(`{"id": 5, "html": "<form><input name='x' value='1'><input name='t' value='a&amp;&quot;b'/></form>"}`),
 	}
 	for file, want := range map[string]string{
 		`{pointer: /id}`:     "5",

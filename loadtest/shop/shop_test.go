@@ -40,6 +40,7 @@ reply: {refused: {status: [many], matches: "("}, order: {pointer: id, matches: "
 timeout: soon
 begin: {sql: ["DELETE FROM orders WHERE user = {{user}}"]}
 admin: {jwt: {secret: "${NO_SUCH_VARIABLE}"}}
+totals: {sql: {order_ids: SELECT 1}}
 faults: [{name: redis}]
 `))
 	if err == nil {
@@ -88,7 +89,8 @@ reply:
 		order   string
 	}{
 		`{"code": 0, "data": {"orders": [{"id": 12345678901234567890}]}}`: {200, Accepted, "12345678901234567890"},
-		`{"code": 0, "data": {}}`: {200, Accepted, ""},
+		`{"code": 0, "data": {}}`: {200, Unknown, ""},
+		`{"code": 1} and more`:    {200, Unknown, ""},
 		`{"code": 0}`:             {500, Unknown, ""},
 		`{"code": 1}`:             {200, Refused, ""},
 		`{"code": 12}`:            {200, Unknown, ""},
@@ -100,8 +102,12 @@ reply:
 			t.Errorf("%d %s: %s, %q, want %s, %q", want.status, body, outcome, order, want.outcome, want.order)
 		}
 	}
+	outcome, order := parse(t, minimal).Reply.Read(Reply{Status: 201, Body: []byte("7")})
+	if outcome != Accepted || order != "" {
+		t.Errorf("no order is described: %s, %q", outcome, order)
+	}
 	text := parse(t, minimal+"  order: {matches: 'no\\. (\\d+)'}\n").Reply
-	outcome, order := text.Read(Reply{Status: 201, Body: []byte("order no. 77")})
+	outcome, order = text.Read(Reply{Status: 201, Body: []byte("order no. 77")})
 	if outcome != Accepted || order != "77" {
 		t.Errorf("%s, %q", outcome, order)
 	}

@@ -24,13 +24,16 @@ export function send(base, { method, url, headers = {}, body, form }, values, na
 // read says what a reply to a claim means: accepted, with the order's id, refused (or the code of the refusal), or unknown.
 export function read(reply, { status, body, error }) {
   const text = body || '';
-  if (matches(reply.accepted, status, text)) return { verdict: 'accepted', order: extract(reply.order, text) ?? '' };
+  const order = given(reply.order) ? extract(reply.order, text) : '';
+  if (order !== undefined && matches(reply.accepted, status, text)) return { verdict: 'accepted', order };
   if (matches(reply.refused, status, text)) return { verdict: extract(reply.code, text) ?? 'refused' };
   return { verdict: 'unknown', detail: status ? `status ${status}` : `no reply: ${error}` };
 }
 
+const given = (rule) => rule && (rule.pointer || rule.matches);
+
 function matches(condition, status, text) {
-  if (!condition || !(condition.status || condition.pointer || condition.matches)) return false;
+  if (!condition || !(condition.status || given(condition))) return false;
   return (!condition.status || condition.status.includes(status)) && extract(condition, text) !== undefined;
 }
 
