@@ -17,7 +17,7 @@ import (
 type Step struct {
 	Request `yaml:",inline"`
 	Burst   bool               `yaml:"burst"`  // all wait for one another before it
-	Wait    time.Duration      `yaml:"wait"`   // of all together, before it
+	Wait    time.Duration      `yaml:"wait"`   // before it, of all together; after the burst, of each claim
 	Expect  Match              `yaml:"expect"` // a status below 400 if it is empty
 	Keep    map[string]Extract `yaml:"keep"`   // for placeholders of later steps
 }
@@ -157,6 +157,9 @@ func (s *Session) Finish(ctx context.Context, r Reply, number int) (Reply, error
 	for i, next := range s.shop.Steps[s.shop.burst+1:] {
 		if own.keep(s.shop.Steps[s.shop.burst+i], r) != nil {
 			break
+		}
+		if !sleep(ctx, next.Wait) {
+			return r, context.Cause(ctx)
 		}
 		var err error
 		if r, err = own.take(ctx, next); err != nil {

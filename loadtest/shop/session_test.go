@@ -124,7 +124,7 @@ func TestStepsAfterTheBurstAreForItsNumber(t *testing.T) {
 	}))
 	t.Cleanup(server.Close)
 	s := parse(t, "url: "+server.URL+`
-steps: [{url: "/{{number}}", burst: true}, {url: "/pay/{{number}}"}]
+steps: [{url: "/{{number}}", burst: true}, {url: "/pay/{{number}}", wait: 20ms}]
 reply: {accepted: {status: [200]}}
 `)
 	all, err := s.Sessions(t.Context(), []User{{ID: "1"}}, 2, "")
@@ -132,13 +132,14 @@ reply: {accepted: {status: [200]}}
 	for number := 1; number <= 2; number++ {
 		all[0].Request(number)
 	}
+	begin := time.Now()
 	for number := 1; number <= 2; number++ {
 		if _, err := all[0].Finish(t.Context(), Reply{Status: 200}, number); err != nil {
 			t.Error(err)
 		}
 	}
-	if strings.Join(paid, " ") != "/pay/1 /pay/2" {
-		t.Error(paid)
+	if took := time.Since(begin); strings.Join(paid, " ") != "/pay/1 /pay/2" || took < 40*time.Millisecond {
+		t.Errorf("%s within %s", paid, took)
 	}
 }
 
