@@ -62,7 +62,8 @@ func (s *Store) once(ctx context.Context, adminID int64, request []any,
 	if !k.chosen { // nobody else has the key, but a dump may have the table: NOWAIT would not tell that
 		reads = nil
 	}
-	err = s.inTx(ctx, func(conn *sqlx.Conn) (err error) {
+	// again after a conflict: in a Galera cluster a change conflicts with every claim at another node
+	err = transaction.RunRetrying(ctx, s.db, func(conn *sqlx.Conn) (err error) {
 		result, made, err = k.take(ctx, conn, reads)
 		reads = []string{""} // the next attempt waits for this one, which the server may not have ended
 		if made || err != nil {

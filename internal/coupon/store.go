@@ -215,9 +215,3 @@ func lockCoupon(ctx context.Context, conn *sqlx.Conn, id int64) (c Coupon, err e
 	c.Segments, c.Stock, c.Version = 1+n, c.Stock+stock, c.Version+version
 	return c, err
 }
-
-// inTx commits what do does, or nothing, and tries again after a conflict: in a
-// Galera cluster a change conflicts with every claim at another node.
-func (s *Store) inTx(ctx context.Context, do func(conn *sqlx.Conn) error) error {
-	return transaction.Retry(ctx, func() error { return transaction.Run(ctx, s.db, do) })
-}

@@ -37,6 +37,11 @@ func Run(ctx context.Context, db *sqlx.DB, work func(conn *sqlx.Conn) error) err
 	return Commit(ctx, conn)
 }
 
+// RunRetrying is Run, again after each conflict: see Retry.
+func RunRetrying(ctx context.Context, db *sqlx.DB, work func(conn *sqlx.Conn) error) error {
+	return Retry(ctx, func() error { return Run(ctx, db, work) })
+}
+
 // Commit commits the open transaction of conn. Unless the error wraps ErrUnknown,
 // the transaction is not committed and never will be.
 func Commit(ctx context.Context, conn *sqlx.Conn) error {

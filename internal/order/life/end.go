@@ -61,7 +61,7 @@ func (s *Orders) giveUp(ctx context.Context, id int64, by Caller) (order.Order, 
 // returned ends o, and returns it as it is then.
 func (s *Orders) returned(ctx context.Context, o order.Order, cp coupon.Coupon, by int64) (order.Order, error) {
 	column, key := o.Shard()
-	err := s.inTx(ctx, func(conn *sqlx.Conn) error {
+	err := transaction.RunRetrying(ctx, s.db, func(conn *sqlx.Conn) error {
 		if _, err := lock(ctx, conn, `id = ? AND `+column+` = ?`, o.ID, key); err != nil {
 			return err
 		}

@@ -76,7 +76,7 @@ func (s *Orders) Use(ctx context.Context, id, by int64, reference string) (order
 		return s.useUnguarded(ctx, id, by, reference)
 	}
 	used := 0
-	err := s.inTx(ctx, func(conn *sqlx.Conn) (err error) {
+	err := transaction.RunRetrying(ctx, s.db, func(conn *sqlx.Conn) (err error) {
 		used, err = s.use(ctx, conn, id, by, reference)
 		return err
 	})
@@ -167,8 +167,4 @@ func verdict(o order.Order) error {
 // unknown returns the error of a change that may have been made.
 func unknown(what string, id int64, err error) error {
 	return fmt.Errorf("%w: %s order %d: %w", order.ErrOutcomeUnknown, what, id, err)
-}
-
-func (s *Orders) inTx(ctx context.Context, do func(conn *sqlx.Conn) error) error {
-	return transaction.Retry(ctx, func() error { return transaction.Run(ctx, s.db, do) })
 }

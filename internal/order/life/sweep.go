@@ -94,7 +94,7 @@ func (s *Orders) sweepSome(ctx context.Context, after hold, n int) (holds []hold
 	ctx, cancel := context.WithTimeout(ctx, sweepTimeout)
 	defer cancel()
 	var ended []ending
-	err = s.inTx(ctx, func(conn *sqlx.Conn) (err error) {
+	err = transaction.RunRetrying(ctx, s.db, func(conn *sqlx.Conn) (err error) {
 		if holds, ended, err = s.lockDue(ctx, conn, after, n); err != nil {
 			return err
 		}
