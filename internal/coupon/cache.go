@@ -15,9 +15,8 @@ import (
 // has restocked may look sold out, and one whose sale it has ended may look open.
 // The order's transaction decides on the stock, but not on the window.
 type Cache struct {
-	// With a thousand coupons on sale, a query for each costs more than their claims. Those of
-	// Find have the group false, those of Reload true.
-	reads *batchread.Reader[bool, int64, map[int64]Coupon]
+	// With a thousand coupons on sale, a query for each costs more than their claims.
+	reads *batchread.Reader[method, int64, map[int64]Coupon]
 	store *Store
 	ttl   time.Duration
 
@@ -25,6 +24,14 @@ type Cache struct {
 	entries map[int64]entry
 	evictAt int // the number of entries at which expired ones are evicted
 }
+
+// A method is what reads a coupon.
+type method int
+
+const (
+	find   method = iota // if it is not cached
+	reload               // in any case
+)
 
 type entry struct {
 	coupon    Coupon
@@ -55,25 +62,25 @@ func (c *Cache) Find(ctx context.Context, id int64) (Coupon, error) {
 	if coupon, ok := c.cached(id); ok {
 		return coupon, nil
 	}
-	all, err := c.reads.Read(ctx, false, id)
+	all, err := c.reads.Read(ctx, find, id)
 	return pick(all, id, err)
 }
 
 // Reload reads a coupon from the store, even if it is cached, and caches it. It returns what
 // is cached then.
 func (c *Cache) Reload(ctx context.Context, id int64) (Coupon, error) {
-	all, err := c.reads.Read(ctx, true, id)
+	all, err := c.reads.Read(ctx, reload, id)
 	return pick(all, id, err)
 }
 
-// read reads coupons from the store and caches them. Unless it reloads, it looks at the cache
-// once more, because another read may have ended since the callers looked.
-func (c *Cache) read(ctx context.Context, reload bool, ids []int64) (map[int64]Coupon, error) {
+// read reads coupons from the store and caches them. For find it looks at the cache once
+// more, because another read may have ended since the callers looked.
+func (c *Cache) read(ctx context.Context, by method, ids []int64) (map[int64]Coupon, error) {
 	ctx, cancel := context.WithTimeout(ctx, loadTimeout)
 	defer cancel()
 	all, missing := map[int64]Coupon{}, []int64{}
 	for _, id := range ids {
-		if coupon, ok := c.cached(id); ok && !reload {
+		if coupon, ok := c.cached(id); ok && by == find {
 			all[id] = coupon
 		} else if !slices.Contains(missing, id) {
 			missing = append(missing, id)
