@@ -49,6 +49,9 @@ func (s *service) prepare(ctx context.Context) error {
 			err = s.clock.Measure(ctx)
 		}
 		if err == nil {
+			err = s.batches.PingContext(ctx) // the connection tells s.server what commits have to know
+		}
+		if err == nil {
 			go s.clock.Follow(ctx, s.log)
 			s.orders.Sweep(func(err error) { s.log.Warn("expired orders are not ended", "error", err.Error()) })
 			s.relayEvents()

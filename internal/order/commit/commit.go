@@ -41,9 +41,9 @@ type Config struct {
 	// BatchDB is the same database, opened with connect.BriefLockWaits and
 	// connect.MultiStatements. Only GroupCommit needs it.
 	BatchDB *sqlx.DB
-	// Sharded reports whether the server of BatchDB has segments on several shards. The
-	// transactions of GroupCommit then have orders of one segment each, and transfers between
-	// segments are two transactions. Without it, it has not.
+	// Sharded reports whether the database has segments on several shards, which must be known
+	// before the first order. The transactions of GroupCommit then have orders of one segment
+	// each, and transfers between segments are two transactions. Without it, it has not.
 	Sharded func() bool
 	Outbox  events.Outbox
 	// Counted makes the strategies of one transaction per order count the user's orders and

@@ -73,10 +73,7 @@ func newGroupCommit(c Config) *groupCommit {
 // Commit blocks until o is durable or refused, or until ctx ends. If ctx ends
 // while o is queued, o is not committed; if it ends later, o may be committed.
 func (g *groupCommit) Commit(ctx context.Context, s order.Segment, o order.Order) error {
-	s, err := g.locate(ctx, s)
-	if err != nil {
-		return err
-	}
+	s = g.locate(s)
 	p := &pending{Order: in(s, o), segment: s, ctx: ctx, result: make(chan error, 1)}
 	if !g.enqueue(p) {
 		return errClosed

@@ -34,18 +34,14 @@ func (p *perClaim) Commit(ctx context.Context, s order.Segment, o order.Order) e
 	}
 	defer p.slots.Release(o.CouponID)
 	start := time.Now()
-	s, err := p.locate(ctx, s)
-	if err == nil {
-		err = p.commit(ctx, s, in(s, o))
-	}
+	s = p.locate(s)
+	err := p.commit(ctx, s, in(s, o))
 	p.cfg.Ended(single(start, err))
 	return err
 }
 
 func (p *perClaim) commit(ctx context.Context, s order.Segment, o order.Order) error {
-	err := transaction.Retry(ctx, func() error {
-		return transaction.Run(ctx, p.cfg.DB, func(conn *sqlx.Conn) error { return p.apply(ctx, conn, s, o) })
-	})
+	err := transaction.RunRetrying(ctx, p.cfg.DB, func(conn *sqlx.Conn) error { return p.apply(ctx, conn, s, o) })
 	switch {
 	case errors.Is(err, transaction.ErrUnknown):
 		return readBack(ctx, p.cfg.DB, o, err)

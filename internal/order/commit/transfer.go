@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync/atomic"
 
 	"github.com/jmoiron/sqlx"
 
@@ -29,23 +28,12 @@ type transfer struct{ from, to order.Segment }
 
 // transfers refills segments. On a database that is not sharded, a transfer is one
 // transaction: nothing is under way, which older instances would not see.
-type transfers struct {
-	cfg       Config
-	connected atomic.Bool // BatchDB, which then knows whether its server is sharded
-}
+type transfers struct{ cfg Config }
 
 // locate returns s as the database finds its rows.
-func (t *transfers) locate(ctx context.Context, s order.Segment) (order.Segment, error) {
-	if t.cfg.BatchDB != nil && !t.connected.Load() {
-		conn, err := t.cfg.BatchDB.Connx(ctx)
-		if err != nil {
-			return s, fmt.Errorf("connect: %w", err)
-		}
-		_ = conn.Close()
-		t.connected.Store(true)
-	}
+func (t *transfers) locate(s order.Segment) order.Segment {
 	s.Sharded = t.cfg.Sharded()
-	return s, nil
+	return s
 }
 
 // in returns o as an order of s.
@@ -59,10 +47,7 @@ func in(s order.Segment, o order.Order) order.Order {
 
 // Refill implements order.Committer.
 func (t *transfers) Refill(ctx context.Context, to order.Segment, alone order.Alone) error {
-	to, err := t.locate(ctx, to)
-	if err != nil {
-		return err
-	}
+	to = t.locate(to)
 	empty := int64(-1) // the version of the coupon when it was seen without stock
 	return transaction.Retry(ctx, func() error {
 		richest, version, err := t.richest(ctx, to)

@@ -88,12 +88,10 @@ func (s *Sale) Instance(changes ...func(*Config)) *Instance {
 func (s *Sale) ConfigOn(dsn string, options ...connect.Option) Config {
 	s.T.Helper()
 	db, rdb := labtest.Open(s.T, dsn, connect.ShortTransactions), labtest.Dial(s.T, s.Redis)
-	server := new(connect.Server)
-	options = append(options, connect.BriefLockWaits, connect.MultiStatements, connect.Detect(server))
+	options = append(options, connect.BriefLockWaits, connect.MultiStatements)
 	return Config{
 		Strategy: commit.GroupCommit,
-		Commit: commit.Config{DB: db, BatchDB: labtest.Open(s.T, dsn, options...),
-			Sharded: server.Sharded},
+		Commit:   commit.Config{DB: db, BatchDB: labtest.Open(s.T, dsn, options...)},
 		Order: order.Config{
 			Coupons: coupon.NewCache(coupon.NewStore(db), 50*time.Millisecond), IDs: idgen.New(rdb, "order"),
 			Locks: lock.New(redislock.New(rdb)), Scope: order.PerUser, LockTTL: 10 * time.Second,
