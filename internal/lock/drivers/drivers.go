@@ -62,9 +62,9 @@ var drivers = map[string]opener{
 	"redis":            over(func(s Servers) lock.Locker { return redislock.New(s.Redis[0]) }),
 	"redis-fenced":     over(func(s Servers) lock.Locker { return redislock.Fenced(s.Redis[0]) }),
 	"redis-replicated": openReplicated,
-	"redisson":         over(func(s Servers) lock.Locker { return redissonOf(s.Redis[0]).Lock() }),
-	"redisson-fair":    over(func(s Servers) lock.Locker { return redissonOf(s.Redis[0]).FairLock() }),
-	"redisson-fenced":  over(func(s Servers) lock.Locker { return redissonOf(s.Redis[0]).FencedLock() }),
+	"redisson":         over(func(s Servers) lock.Locker { return redisson.New(s.Redis[0]).Lock() }),
+	"redisson-fair":    over(func(s Servers) lock.Locker { return redisson.New(s.Redis[0]).FairLock() }),
+	"redisson-fenced":  over(func(s Servers) lock.Locker { return redisson.New(s.Redis[0]).FencedLock() }),
 	"redisson-multi":   over(multi),
 	"redlock":          over(majority),
 	"mysql":            openRows,
@@ -86,12 +86,10 @@ func openReplicated(ctx context.Context, s Servers) (Opened, error) {
 	return Opened{l, nil, func() {}}, err
 }
 
-func redissonOf(rdb redis.UniversalClient) *redisson.Client { return redisson.New(rdb) }
-
 func multi(s Servers) lock.Locker {
 	var parts []redisson.Part
 	for _, rdb := range s.Redis {
-		parts = append(parts, redisson.Part{Locker: redissonOf(rdb).Lock()})
+		parts = append(parts, redisson.Part{Locker: redisson.New(rdb).Lock()})
 	}
 	return redisson.NewMultiLock(parts...)
 }

@@ -11,6 +11,7 @@ import (
 
 	"example.com/flashsale/internal/connect"
 	"example.com/flashsale/internal/lock"
+	"example.com/flashsale/internal/transaction"
 )
 
 // Named is a locker that uses GET_LOCK. A lease lasts as long as its
@@ -73,6 +74,6 @@ func newNamedLease(conn *sql.Conn, key string, err error) (lock.Lease, error) {
 		_ = conn.Close()
 		return nil, err
 	}
-	discard(conn)
+	transaction.Discard(conn)
 	return nil, fmt.Errorf("mysqllock: acquire %s: %w", key, err)
 }

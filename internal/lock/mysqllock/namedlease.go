@@ -3,12 +3,12 @@ package mysqllock
 import (
 	"context"
 	"database/sql"
-	"database/sql/driver"
 	"fmt"
 	"sync"
 	"time"
 
 	"example.com/flashsale/internal/lock"
+	"example.com/flashsale/internal/transaction"
 )
 
 // A namedLease is one connection that has locked one name.
@@ -41,7 +41,7 @@ func (l *namedLease) Extend(ctx context.Context, _ time.Duration) error {
 	if err := l.conn.QueryRowContext(ctx, q, l.key).Scan(&held); err == nil && held {
 		return nil
 	}
-	discard(l.conn)
+	transaction.Discard(l.conn)
 	l.ended = true
 	return lock.ErrLost
 }
@@ -61,7 +61,7 @@ func (l *namedLease) Release(ctx context.Context) error {
 	l.ended = true
 	var released bool
 	if err := l.conn.QueryRowContext(ctx, q, l.key).Scan(&released); err != nil {
-		discard(l.conn)
+		transaction.Discard(l.conn)
 		return fmt.Errorf("mysqllock: release %s: %w", l.key, err)
 	}
 	_ = l.conn.Close() // back to the pool
@@ -69,11 +69,4 @@ func (l *namedLease) Release(ctx context.Context) error {
 		return lock.ErrLost
 	}
 	return nil
-}
-
-// discard closes conn instead of returning it to the pool, because conn may
-// still have the lock.
-func discard(conn *sql.Conn) {
-	_ = conn.Raw(func(any) error { return driver.ErrBadConn })
-	_ = conn.Close()
 }
