@@ -152,10 +152,11 @@ func (r *Relay) read(ctx context.Context, n int) (rows []row, err error) {
 	if err := r.DB.SelectContext(ctx, &rows, q, n); err != nil {
 		return nil, fmt.Errorf("read events: %w", err)
 	}
-	r.oldest.Store(0)
+	oldest := time.Duration(0)
 	if len(rows) > 0 {
-		r.oldest.Store(int64(time.Duration(rows[0].Age) * time.Microsecond))
+		oldest = time.Duration(rows[0].Age) * time.Microsecond
 	}
+	r.oldest.Store(int64(oldest)) // once: a scrape in between would end the alert
 	return rows, nil
 }
 
