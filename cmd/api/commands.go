@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -29,28 +28,28 @@ func migrate(ctx context.Context, args []string, getenv func(string) string, std
 	if len(args) == 1 {
 		direction = args[0]
 	}
-	step, known := map[string]func(context.Context, *sql.DB) error{
-		"up": migrations.Up, "down": migrations.Down, "rules": migrations.Up,
+	steps, known := map[string][]func(context.Context, *sql.DB) error{
+		"up": {migrations.Up}, "down": {migrations.Down}, "rules": {migrations.Up, migrations.AllowRules},
 	}[direction]
 	if !known || len(args) > 1 {
 		return errors.New("usage: api migrate [up|down|rules]")
 	}
-	dsn, err := settings.One(getenv, "MYSQL_DSN")
+	cfg, err := settings.Some(getenv, "MYSQL_DSN")
 	if err != nil {
 		return err
 	}
-	db, err := connect.MySQL(dsn, 1, connect.ForMigrations)
+	db, err := connect.MySQL(cfg.MySQLDSN, 1, connect.ForMigrations)
 	if err != nil {
 		return fmt.Errorf("MYSQL_DSN: %w", err)
 	}
 	defer db.Close()
-	if err := step(ctx, db.DB); err != nil || direction == "down" {
-		return err
-	}
-	if direction == "rules" {
-		if err := migrations.AllowRules(ctx, db.DB); err != nil {
+	for _, step := range steps {
+		if err := step(ctx, db.DB); err != nil {
 			return err
 		}
+	}
+	if direction == "down" {
+		return nil
 	}
 	if err := warnNewer(ctx, slog.New(slog.NewJSONHandler(stderr, nil)), db); err != nil {
 		return err
@@ -69,7 +68,11 @@ func token(args []string, getenv func(string) string, stdout, stderr io.Writer) 
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	signer, err := settings.Signer(getenv)
+	cfg, err := settings.Some(getenv, "JWT_")
+	if err != nil {
+		return err
+	}
+	signer, err := cfg.Signer()
 	if err != nil {
 		return err
 	}
@@ -112,12 +115,11 @@ func explainID(args []string, stdout io.Writer) error {
 // health requests /readyz, and returns an error unless the service is ready. It
 // is the container's health check: the image has neither a shell nor curl.
 func health(ctx context.Context, getenv func(string) string) error {
-	address, err := settings.One(getenv, "HTTP_ADDR")
+	cfg, err := settings.Some(getenv, "HTTP_ADDR")
 	if err != nil {
 		return err
 	}
-	address = cmp.Or(address, "127.0.0.1:8080")
-	network := "tcp"
+	network, address := "tcp", cfg.HTTPAddr
 	if path, unix := strings.CutPrefix(address, "unix:"); unix {
 		network, address = "unix", path
 	}

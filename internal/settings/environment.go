@@ -9,8 +9,6 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
-
-	"example.com/flashsale/internal/auth"
 )
 
 // environment returns the settings that are set, by name, and a problem for each
@@ -32,33 +30,6 @@ func environment(getenv func(string) string) (set map[string]string, wrong probl
 		}
 	}
 	return set, wrong
-}
-
-// One returns the value of one setting, empty if it is not set.
-func One(getenv func(string) string, name string) (string, error) {
-	set, wrong := environment(getenv)
-	for _, e := range wrong {
-		if e.Name == name {
-			return "", e
-		}
-	}
-	return set[name], nil
-}
-
-// Signer returns the signer of the command token, which needs no other settings
-// than those of tokens.
-func Signer(getenv func(string) string) (auth.Signer, error) {
-	s, wrong := read(getenv)
-	for _, e := range wrong {
-		if strings.HasPrefix(e.Name, "JWT_") {
-			return auth.Signer{}, e
-		}
-	}
-	tokens := s.Tokens()
-	if len(tokens.Secrets) == 0 {
-		return auth.Signer{}, errors.New("JWT_SECRET: is not set, and only secrets sign tokens")
-	}
-	return auth.Signer{Secret: tokens.Secrets[0], Issuer: tokens.Issuer, Audience: tokens.Audience}, nil
 }
 
 // nameOf returns the name of a field's setting.

@@ -12,6 +12,7 @@ import (
 	"os"
 	"reflect"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/caarlos0/env/v11"
@@ -88,17 +89,11 @@ type Settings struct {
 
 // From reads every setting. Its error joins an Error for each setting that is wrong, and never
 // quotes the value of a secret.
-func From(getenv func(string) string) (Settings, error) {
-	s, wrong := read(getenv)
-	var errs []error
-	for _, e := range wrong {
-		errs = append(errs, e)
-	}
-	return s, errors.Join(errs...)
-}
+func From(getenv func(string) string) (Settings, error) { return Some(getenv, "") }
 
-// read reads every setting, and returns what is wrong with them.
-func read(getenv func(string) string) (Settings, problems) {
+// Some is From for a command that needs only the settings whose names begin with prefix: the
+// others may be wrong.
+func Some(getenv func(string) string, prefix string) (Settings, error) {
 	set, wrong := environment(getenv)
 	s, err := env.ParseAsWithOptions[Settings](env.Options{Environment: set})
 	if s.Instance == "" {
@@ -106,7 +101,13 @@ func read(getenv func(string) string) (Settings, problems) {
 	}
 	wrong.addParsed(err)
 	s.check(&wrong)
-	return s, wrong
+	var errs []error
+	for _, e := range wrong {
+		if strings.HasPrefix(e.Name, prefix) {
+			errs = append(errs, e)
+		}
+	}
+	return s, errors.Join(errs...)
 }
 
 // An Error says what is wrong with one setting.
@@ -192,13 +193,22 @@ func (s Settings) Timeout() admission.Timeout { return admission.Timeout(s.Claim
 func (s Settings) Running() int { return min(order.MaxRunning, s.HTTPConns) }
 
 // Tokens says which tokens the service accepts, apart from those that a JWKS
-// verifies. The first secret signs the tokens of the command token.
+// verifies. The first secret signs those of Signer.
 func (s Settings) Tokens() auth.Config {
 	secrets, _ := auth.ParseSecrets(s.JWTSecrets) // checked already
 	if s.JWTSecret != "" {
 		secrets = append(secrets, auth.Secret{Key: []byte(s.JWTSecret)})
 	}
 	return auth.Config{Secrets: secrets, Issuer: s.JWTIssuer, Audience: s.JWTAudience}
+}
+
+// Signer returns the signer of the command token.
+func (s Settings) Signer() (auth.Signer, error) {
+	tokens := s.Tokens()
+	if len(tokens.Secrets) == 0 {
+		return auth.Signer{}, errors.New("JWT_SECRET: is not set, and only secrets sign tokens")
+	}
+	return auth.Signer{Secret: tokens.Secrets[0], Issuer: tokens.Issuer, Audience: tokens.Audience}, nil
 }
 
 // Traces returns where traces go, and whether the settings turn them on.
