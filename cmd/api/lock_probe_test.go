@@ -1,11 +1,13 @@
 package main
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
 	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/lab/labtest"
+	"example.com/flashsale/internal/lock"
 )
 
 // The instance waits at the start, because the server may come later.
@@ -38,6 +40,13 @@ func TestReadyzKnowsTheLocksOwnServer(t *testing.T) {
 			check.NoError(t, s.Restart())
 			i.ready(t)
 		})
+	}
+}
+
+func TestLockThatExcludesNobodyFailsItsProbe(t *testing.T) {
+	t.Parallel()
+	if err := tryLock(t.Context(), lock.None(), "key"); !errors.Is(err, errTwoHolders) {
+		t.Errorf("got %v, want %v", err, errTwoHolders)
 	}
 }
 

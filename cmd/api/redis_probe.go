@@ -67,6 +67,9 @@ func (p *redisProbe) check(ctx context.Context) error {
 	return explained(err)
 }
 
+// errTwoHolders is what a proxy or a server would show that loses keys.
+var errTwoHolders = errors.New("a lock that is held was given to another")
+
 // tryLock acquires key, is refused it, extends and releases it.
 func tryLock(ctx context.Context, l lock.Locker, key string) error {
 	const ttl = 2 * time.Second // it ends by itself if the instance dies
@@ -74,7 +77,10 @@ func tryLock(ctx context.Context, l lock.Locker, key string) error {
 	if err != nil {
 		return err
 	}
-	if _, err = l.TryLock(ctx, key, ttl); errors.Is(err, lock.ErrLocked) {
+	switch _, err = l.TryLock(ctx, key, ttl); {
+	case err == nil:
+		err = errTwoHolders
+	case errors.Is(err, lock.ErrLocked):
 		err = lease.Extend(ctx, ttl)
 	}
 	return cmp.Or(err, lease.Release(ctx))
