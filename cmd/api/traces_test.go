@@ -121,7 +121,7 @@ func checkTree(t *testing.T, spans []*tracepb.Span) {
 	}
 	const root = "POST /coupons/{id}/orders"
 	for _, want := range []string{
-		"client > " + root, root + " > identity", root + " > coupon", root + " > gate", root + " > slot",
+		"client > " + root, root + " > identity", root + " > coupon", root + " > precheck", root + " > slot",
 		root + " > lock",
 		"lock > id", "lock > commit", "commit > batch",
 		"coupon > sql.conn.query", "batch > sql.conn.exec", // of MySQL

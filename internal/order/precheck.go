@@ -8,8 +8,8 @@ import (
 	"example.com/flashsale/internal/coupon"
 )
 
-// A Precheck refuses claims without a transaction. Metrics and traces call it a
-// gate.
+// A Precheck refuses claims without a transaction. The metric flashsale_gate_refusals_total
+// calls it a gate.
 type Precheck string
 
 const (
@@ -35,7 +35,7 @@ func (c *Claims) findOpen(
 		return err
 	})
 	if err == nil {
-		err = c.step(ctx, "gate", func(ctx context.Context) error { return c.precheck(ctx, cp, by, now) })
+		err = c.step(ctx, "precheck", func(ctx context.Context) error { return c.precheck(ctx, cp, by, now) })
 	}
 	return cp, now, err
 }

@@ -11,7 +11,7 @@ import (
 	"example.com/flashsale/internal/observe/tracing"
 )
 
-// A claim is traced in these steps: coupon, gate, slot, lock (from the request
+// A claim is traced in these steps: coupon, precheck, slot, lock (from the request
 // until the release), and within the lock id and commit. A claim that finds its
 // segment empty repeats the last three. The transaction is the span batch, which
 // its claims share.
