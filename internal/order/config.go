@@ -9,7 +9,6 @@ import (
 	"example.com/flashsale/internal/admission/slots"
 	"example.com/flashsale/internal/batchread"
 	"example.com/flashsale/internal/coupon"
-	"example.com/flashsale/internal/idgen"
 	"example.com/flashsale/internal/lock"
 	"example.com/flashsale/internal/observe/tracing"
 )
@@ -48,12 +47,18 @@ type Winners interface {
 	Close()
 }
 
+// IDs makes the ids of orders. Package idgen implements it.
+type IDs interface {
+	// Next returns an id that no other order has, as far as possible: see ErrIDTaken.
+	Next(ctx context.Context) (int64, error)
+}
+
 // Config holds the dependencies and settings of Claims.
 type Config struct {
 	Coupons   *coupon.Cache
 	Winners   Winners
 	Committer Committer
-	IDs       *idgen.Worker
+	IDs       IDs
 	Locks     *lock.Client
 
 	Scope    Scope         // what a claim locks
