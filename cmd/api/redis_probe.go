@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -28,7 +27,7 @@ type redisProbe struct {
 	locker lock.Locker // nil if claims lock elsewhere
 	key    func() string
 	log    *slog.Logger
-	told   atomic.Bool // of the eviction policy
+	asked  bool // for the eviction policy
 }
 
 func newRedisProbe(cfg settings.Settings, rdb redis.UniversalClient, log *slog.Logger) *redisProbe {
@@ -86,13 +85,15 @@ func tryLock(ctx context.Context, l lock.Locker, key string) error {
 	return cmp.Or(err, lease.Release(ctx))
 }
 
-// warnOfEviction warns once if the server may evict locks and counters. It needs the
-// right to INFO, and says nothing without.
+// warnOfEviction warns if the server may evict locks and counters. It asks until the server
+// has replied. It needs the right to INFO, and says nothing without.
 func (p *redisProbe) warnOfEviction(ctx context.Context) {
-	info, err := p.rdb.Info(ctx, "memory").Result()
-	if err != nil || p.told.Swap(true) {
+	if p.asked {
 		return
 	}
+	info, err := p.rdb.Info(ctx, "memory").Result()
+	_, refused := errors.AsType[redis.Error](err)
+	p.asked = err == nil || refused
 	_, policy, _ := strings.Cut(info, "maxmemory_policy:")
 	if policy, _, _ = strings.Cut(policy, "\r\n"); policy != "" && policy != "noeviction" {
 		p.log.Warn("Redis may evict locks that are held: set maxmemory-policy noeviction", "policy", policy)

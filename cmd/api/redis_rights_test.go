@@ -12,6 +12,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"example.com/flashsale/internal/auth"
+	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/lab/labtest"
 )
 
@@ -207,4 +208,17 @@ func TestEvictionIsWarnedOf(t *testing.T) {
 	mustDo(t, admin, "CONFIG SET maxmemory-policy volatile-lru")
 	i := start(t, environ(t, map[string]string{"REDIS_URL": url})).ready(t)
 	eventually(t, func() bool { return strings.Contains(i.log.String(), "maxmemory-policy noeviction") })
+	asked := func() (n int) {
+		stats, err := admin.Info(t.Context(), "commandstats").Result()
+		check.NoError(t, err)
+		_, stats, _ = strings.Cut(stats, "cmdstat_info:calls=")
+		_, err = fmt.Sscanf(stats, "%d,", &n)
+		check.NoError(t, err)
+		return n
+	}
+	before := asked()
+	i.ready(t).ready(t)
+	if n := asked(); n != before+1 { // by this test
+		t.Errorf("%d questions for the policy after the warning", n-before-1)
+	}
 }
