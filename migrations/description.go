@@ -21,10 +21,10 @@ func (d description) has(table string) bool { return d.of("column", table) != ni
 // notUnique begins the text of a key that is none of the unique ones.
 const notUnique = "not unique: "
 
-// questions are the statements that describe a table, by kind. They select a name, a
+// queries are the statements that describe a table, by kind. They select a name, a
 // text, and the position of a part of the text. MariaDB looks at one table only if its
 // name is compared with =, and it skips the comments for MySQL, as MySQL those for MariaDB.
-var questions = []struct{ kind, statement string }{
+var queries = []struct{ kind, statement string }{
 	{"kind", `SELECT '', CONCAT_WS(' ', table_type, engine), 0 FROM information_schema.tables
 		WHERE table_schema = DATABASE() AND table_name = ?`},
 	{"column", `SELECT column_name, CONCAT(column_type, IF(is_nullable = 'YES', ' null', ''),
@@ -54,16 +54,16 @@ func describe(ctx context.Context, db beginner) (description, error) {
 	}
 	defer func() { _ = tx.Rollback() }()
 	d := description{}
-	for _, q := range questions {
-		if err := d.ask(ctx, tx, q.kind, q.statement); err != nil {
+	for _, q := range queries {
+		if err := d.query(ctx, tx, q.kind, q.statement); err != nil {
 			return nil, err
 		}
 	}
 	return d, nil
 }
 
-// ask adds the replies to one question about all tables.
-func (d description) ask(ctx context.Context, tx *sql.Tx, kind, statement string) error {
+// query adds the results of one of queries for all tables.
+func (d description) query(ctx context.Context, tx *sql.Tx, kind, statement string) error {
 	var all []string
 	for _, t := range tables {
 		name := "'" + t.name + "'"

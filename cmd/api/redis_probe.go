@@ -49,7 +49,7 @@ func orderIDs(cfg settings.Settings, rdb redis.UniversalClient) *idgen.Worker {
 	return idgen.New(rdb, cfg.RedisPrefix+"icr:order")
 }
 
-// probeKey returns the key of a lock that nobody else requests.
+// probeKey returns the key of a lock that nothing else requests.
 func probeKey(cfg settings.Settings) string {
 	return cfg.LockPrefix() + "redis_lock:probe:" + rand.Text()[:16]
 }

@@ -10,7 +10,7 @@ import (
 
 // A Listener bounds the connections that a server has open. Eight times as many are accepted
 // and wait until others close: those take 1 kB each, where one that net/http serves takes 17 to
-// 26. The rest is in the kernel's queue, where nobody can tell how long they have waited. One
+// 26. The rest is in the kernel's queue, which does not tell how long they have waited. One
 // that has waited for too long is refused. While any wait, close connections with their
 // responses (see Crowded): idle ones would keep others from being served.
 type Listener struct {

@@ -59,7 +59,7 @@ func (s *Store) once(ctx context.Context, adminID int64, request []any,
 		return Coupon{}, err
 	}
 	made, reads := false, []string{"", " FOR UPDATE NOWAIT"}
-	if !k.chosen { // nobody else has the key, but a dump may have the table: NOWAIT would not tell that
+	if !k.chosen { // no other change has the key, but a dump may have the table: NOWAIT would not tell that
 		reads = nil
 	}
 	// again after a conflict: in a Galera cluster a change conflicts with every claim at another node

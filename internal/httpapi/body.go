@@ -28,7 +28,7 @@ func requireJSON(ctx huma.Context, next func(huma.Context)) {
 }
 
 // requireNoBody passes on requests without a body. While one is awaited, a request
-// holds a place that others need, although nobody knows yet who sent it.
+// holds a place that others need, before its user is known.
 func requireNoBody(ctx huma.Context, next func(huma.Context)) {
 	if r, w := humachi.Unwrap(ctx); r.ContentLength != 0 {
 		noBody.write(w)

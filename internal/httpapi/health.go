@@ -71,9 +71,9 @@ func (a *API) probe(ctx context.Context) (checks map[string]string, ok bool) {
 	return checks, ok
 }
 
-// runProbes runs all probes at once. It logs their errors, which are for nobody else:
-// /readyz is open to strangers. Callers share it by a.probes: while a server is silent, each
-// run takes probeTimeout, and the requests of load balancers must not queue up behind others'.
+// runProbes runs all probes at once. It logs their errors, which no response has: /readyz is
+// open to strangers. Callers share runs by a.probes: while a server is silent, each run takes
+// probeTimeout, and requests would queue up.
 func (a *API) runProbes(ctx context.Context, _ struct{}, _ []struct{}) ([]error, error) {
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()

@@ -24,7 +24,7 @@ func (a *API) routes() http.Handler {
 	r.NotFound(a.limitAddress(noRoute).ServeHTTP)
 	r.MethodNotAllowed(a.limitAddress(a.methodNotAllowed(r)).ServeHTTP)
 
-	r.Get("/livez", a.livez) // without a limit: whoever is refused here may restart the instance
+	r.Get("/livez", a.livez) // without a limit: a refused probe would get the instance restarted
 	r.Method("GET", "/metrics", promhttp.HandlerFor(a.cfg.Metrics, promhttp.HandlerOpts{}))
 	public := r.With(a.limitAddress)
 	public.Get("/readyz", a.readyz)

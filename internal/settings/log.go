@@ -80,7 +80,7 @@ func OpenFiles() uint64 {
 	return limit.Cur
 }
 
-// publicSecret is the default of docker-compose.yml, with which anybody can sign.
+// publicSecret is the default of docker-compose.yml, which is known to everyone.
 const publicSecret = "only-for-trying-it-out-0123456789abcdef"
 
 // isGuessable reports whether a secret is public, or has so few different bytes that

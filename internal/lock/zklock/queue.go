@@ -17,7 +17,7 @@ import (
 type queue []string
 
 // readQueue returns the queue of the lease's lock. Other nodes in its directory are
-// nobody's place.
+// not in it.
 func (l *lease) readQueue(ctx context.Context) (queue, error) {
 	names, err := repeat(ctx, l.locker, func() ([]string, error) {
 		names, _, err := l.locker.conn.Children(l.dir)

@@ -150,7 +150,7 @@ func (t transfer) send(ctx context.Context, conn *sqlx.Conn, n int) error {
 }
 
 // receive adds what has not arrived yet of the units that were ever sent. The row of the
-// target's stock is locked first, so that nobody else counts them meanwhile.
+// target's stock is locked first, so that no other transaction counts them meanwhile.
 func (t transfer) receive(ctx context.Context, conn *sqlx.Conn, sent int) error {
 	if _, err := selectStock(ctx, conn, t.to, ` FOR UPDATE`); err != nil {
 		return err
