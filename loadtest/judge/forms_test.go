@@ -63,7 +63,7 @@ func TestShopWithFormsIsSentThem(t *testing.T) {
 	s, err := shop.Parse([]byte(`
 url: ` + server.URL + `
 claim: {url: /buy, form: {"the user": "a&b=+{{user}}"}}
-reply: {accepted: {status: [201]}, refused: {status: [409]}, order: {pointer: /id}}
+reply: {accepted: {status: [201]}, refused: {status: [409]}, order: {matches: '(?i)"ID": (?P<id>\d+)'}}
 begin: {requests: [{url: /begin, form: {stock: "{{stock}}"}}]}
 totals:
   route: {url: /totals, stock: /stock, orders: /orders, users: /users}

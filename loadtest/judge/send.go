@@ -136,10 +136,7 @@ func (a answer) read(ctx context.Context, s *shop.Shop) rig.Claim {
 		c.Verdict, c.Detail = shop.Unknown, "no reply: "+a.err.Error()
 		return c
 	}
-	c.Verdict, c.Order = s.Reply.Read(a.reply)
-	if c.Verdict == shop.Unknown {
-		c.Detail = fmt.Sprintf("status %d\n%.100q", a.reply.Status, bytes.TrimSpace(a.reply.Body))
-	}
+	c.Read(s, a.reply)
 	return c
 }
 

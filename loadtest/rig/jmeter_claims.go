@@ -1,6 +1,7 @@
 package rig
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"os"
@@ -47,25 +48,33 @@ func writeClaims(file string, t Target, w Workload) error {
 }
 
 // read sets what the reply in row says of c, of s or, if s is nil, of this repository's service.
-// Of another shop's, the plan has the whole body in the place of the order.
 func (c *Claim) read(row map[string]string, s *shop.Shop) {
-	if s != nil {
-		status, err := strconv.Atoi(row["responseCode"])
-		c.Verdict, c.Order = s.Reply.Read(shop.Reply{Status: status, Body: []byte(row["order"])})
-		switch {
-		case err != nil:
-			c.Verdict, c.Order, c.Detail = shop.Unknown, "", "no reply: "+row["responseCode"]
-		case c.Verdict == shop.Unknown:
-			c.Detail = fmt.Sprintf("status %d", status)
-		}
-		return
-	}
-	switch row["responseCode"] {
-	case "201":
+	switch {
+	case s != nil:
+		c.readWhole(row, s)
+	case row["responseCode"] == "201":
 		c.Verdict, c.Order = Accepted, row["order"]
-	case "409":
+	case row["responseCode"] == "409":
 		c.Verdict = row["verdict"]
 	default:
 		c.Verdict = Unexpected
+	}
+}
+
+// readWhole sets what the reply in row says of c. Of another shop's, k6 and JMeter record the whole body in the
+// place of the order: their regular expressions differ from ours.
+func (c *Claim) readWhole(row map[string]string, s *shop.Shop) {
+	status, err := strconv.Atoi(row["responseCode"])
+	if err != nil {
+		c.Verdict, c.Detail = shop.Unknown, "no reply: "+row["responseCode"]
+		return
+	}
+	c.Read(s, shop.Reply{Status: status, Body: []byte(row["order"])})
+}
+
+// Read sets what a reply of another shop says of c.
+func (c *Claim) Read(s *shop.Shop, r shop.Reply) {
+	if c.Verdict, c.Order = s.Reply.Read(r); c.Verdict == shop.Unknown {
+		c.Detail = fmt.Sprintf("status %d\n%.100q", r.Status, bytes.TrimSpace(r.Body))
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"example.com/flashsale/internal/lab"
+	"example.com/flashsale/loadtest/shop"
 )
 
 // thresholdsFailed is k6's exit status for a run that ended in order and failed
@@ -58,7 +59,9 @@ func K6(ctx context.Context, dir string, t Target, w Workload) (Burst, error) {
 		fmt.Sprintf("LIMIT=%d", max(w.Limit, 1)),
 		"SUMMARY=" + filepath.Join(dir, "summary.json"),
 	}
+	read := readTags
 	if t.Shop != nil {
+		read = func(c *Claim, tags map[string]string) { c.readWhole(tags, t.Shop) }
 		another, err := k6Shop(dir, t, w.Users)
 		if err != nil {
 			return Burst{}, err
@@ -67,7 +70,7 @@ func K6(ctx context.Context, dir string, t Target, w Workload) (Burst, error) {
 		settings = append(settings, another...)
 	}
 	samples, err := RunK6(ctx, dir, w.Script+".js", claimMetric, w.Rounds, settings...)
-	return burstOf(samples, readTags), err
+	return burstOf(samples, read), err
 }
 
 // claimMetric is the time that a claim took. k6 stamps http_req_duration a moment before, so that
@@ -90,7 +93,7 @@ func k6Shop(dir string, t Target, users int) ([]string, error) {
 		tokens[i] = u.Token
 	}
 	file, list := filepath.Join(dir, "shop.json"), filepath.Join(dir, k6Tokens)
-	err := errors.Join(WriteJSON(file, t.Shop.Scripted()),
+	err := errors.Join(WriteJSON(file, map[string]shop.Request{"claim": t.Shop.Claim, "warm_up": t.Shop.WarmUp}),
 		os.WriteFile(list, []byte(strings.Join(tokens, "\n")), 0o600))
 	return []string{"SHOP=" + file, "TOKENS=" + list, "FIRST_USER=" + t.Users[0].ID, "JWT_SECRET=", "JWT_SECRET_FILE=",
 		"HTTP_PROXY=", "HTTPS_PROXY=", "http_proxy=", "https_proxy="}, err
@@ -105,7 +108,7 @@ func readPoints(path, metric string) (samples []Sample, err error) {
 	}
 	defer f.Close()
 	lines := bufio.NewScanner(f)
-	lines.Buffer(nil, 1<<20)
+	lines.Buffer(nil, 64<<20) // with a whole reply
 	for lines.Scan() {
 		var p struct {
 			Metric, Type string

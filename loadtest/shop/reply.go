@@ -32,9 +32,9 @@ type Reply struct {
 // Replies say how replies to claims are read. A reply that is neither accepted nor
 // refused is unknown, and so is a claim without a reply.
 type Replies struct {
-	Accepted Match   `yaml:"accepted" json:"accepted"`
-	Refused  Match   `yaml:"refused" json:"refused"`
-	Order    Extract `yaml:"order" json:"order"` // the id of the order, without which no reply is accepted
+	Accepted Match   `yaml:"accepted"`
+	Refused  Match   `yaml:"refused"`
+	Order    Extract `yaml:"order"` // the id of the order, without which no reply is accepted
 }
 
 // Read returns the outcome of a claim with the given reply, and the id of its order.
@@ -54,7 +54,7 @@ func (r Replies) Read(reply Reply) (outcome, order string) {
 
 // A Match is a condition on a reply. Everything that it has must be so.
 type Match struct {
-	Status  []int `yaml:"status" json:"status,omitempty"`
+	Status  []int `yaml:"status"`
 	Extract `yaml:",inline"`
 }
 
@@ -72,11 +72,11 @@ func (m Match) given() bool { return len(m.Status) > 0 || m.Extract.given() }
 // of a cookie that is set or of a field of a form in HTML; or the first group of a regular
 // expression on the body, or on that value.
 type Extract struct {
-	Pointer Pointer `yaml:"pointer" json:"pointer,omitempty"`
-	Header  string  `yaml:"header" json:"-"`
-	Cookie  string  `yaml:"cookie" json:"-"`
-	Field   string  `yaml:"field" json:"-"`
-	Matches Regexp  `yaml:"matches" json:"matches,omitzero"`
+	Pointer Pointer `yaml:"pointer"`
+	Header  string  `yaml:"header"`
+	Cookie  string  `yaml:"cookie"`
+	Field   string  `yaml:"field"`
+	Matches Regexp  `yaml:"matches"`
 }
 
 func (e Extract) given() bool { return e != Extract{} }
@@ -150,9 +150,6 @@ func (r *Regexp) UnmarshalYAML(node *yaml.Node) error {
 	}
 	return nil
 }
-
-// IsZero reports whether there is none.
-func (r Regexp) IsZero() bool { return r.Regexp == nil }
 
 // A Pointer names a value in a JSON document, as in RFC 6901: /data/id.
 type Pointer string

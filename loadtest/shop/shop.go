@@ -130,22 +130,6 @@ func problems(list, unset []string) error {
 	return fmt.Errorf("%d settings are wrong:\n%s", len(list), text)
 }
 
-// A Script is what the scripts of k6 need to know of a shop.
-type Script struct {
-	Claim  Request  `json:"claim"`
-	WarmUp *Request `json:"warm_up,omitempty"`
-	Reply  Replies  `json:"reply"`
-}
-
-// Scripted returns how to claim, for a script.
-func (s *Shop) Scripted() Script {
-	script := Script{Claim: s.Claim, Reply: s.Reply}
-	if s.WarmUp.given() {
-		script.WarmUp = &s.WarmUp
-	}
-	return script
-}
-
 // Title is the name of the shop, or its address, and its version.
 func (s *Shop) Title() string {
 	return strings.TrimSpace(cmp.Or(s.Name, string(s.URL)) + " " + string(s.Version))
