@@ -9,6 +9,7 @@ import (
 
 	"example.com/flashsale/internal/auth"
 	"example.com/flashsale/internal/check"
+	"example.com/flashsale/internal/faultproxy"
 	"example.com/flashsale/internal/lab"
 	"example.com/flashsale/internal/lab/labtest"
 	"example.com/flashsale/migrations"
@@ -113,6 +114,24 @@ func TestMySQLThatCannotLogClaimsIsNotReady(t *testing.T) {
 		return i.log.Says("dependency unavailable", "error", "BINLOG_FORMAT = STATEMENT")
 	})
 	i.waitsFor(t, "mysql")
+}
+
+// MySQL Router refuses LAST_INSERT_ID where clients share connections, Percona XtraDB Cluster GET_LOCK
+// in its default mode: no claim could be made.
+func TestProxyThatRefusesTheLockIsNotReady(t *testing.T) {
+	t.Parallel()
+	for name, function := range map[string]string{"mysql": "LAST_INSERT_ID", "getlock": "GET_LOCK"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			proxy, dsn := labtest.ProxiedMySQL(t, labtest.DSN(t))
+			for range 100 {
+				proxy.Refuse(function, faultproxy.MySQLError(3566, "Access to native function is rejected"))
+			}
+			i := begin(t, environ(t, map[string]string{"MYSQL_DSN": dsn, "LOCK": name, "MIGRATE": "false"}))
+			eventually(t, func() bool { return i.log.Says("dependency unavailable", "error", "native function") })
+			i.waitsFor(t, "mysql")
+		})
+	}
 }
 
 // ownMySQL starts a database server for this test alone, with args added to its

@@ -202,10 +202,8 @@ func (s *service) openVerifier() (*auth.Verifier, error) {
 }
 
 func (s *service) probes() []httpapi.Probe {
-	writes := slices.Concat(coupon.Writes, order.Writes, events.Outbox(s.cfg.Events).Writes())
-	if s.cfg.Lock == "mysql" {
-		writes = append(writes, mysqllock.Writes...)
-	}
+	writes := slices.Concat(coupon.Writes, order.Writes, events.Outbox(s.cfg.Events).Writes(),
+		[]string{`ROLLBACK`}, mysqllock.Writes[s.cfg.Lock]) // locks are in no transaction
 	return append([]httpapi.Probe{
 		{Name: "guards", Check: s.guards.check},
 		{Name: "mysql", Check: func(ctx context.Context) error {

@@ -41,11 +41,18 @@ type Rows struct {
 	abandoned driver.Abandoned
 }
 
-// Writes are what a lock writes, without a row: see transaction.CheckWritable.
-var Writes = []string{
-	`INSERT INTO locks (name, owner, fence, expires_at) SELECT name, owner, fence, expires_at FROM locks WHERE 1 = 0`,
-	`UPDATE locks SET owner = owner WHERE 1 = 0`,
+// Writes are what the locks ask of the server outside a transaction, by the name of the driver,
+// without a row: see transaction.CheckWritable. Some proxies and clusters refuse these functions
+// there, whatever the account's rights are.
+var Writes = map[string][]string{
+	"mysql": {`
+		INSERT INTO locks (name, owner, fence, expires_at) SELECT name, owner, fence, expires_at FROM locks WHERE 1 = 0
+		ON DUPLICATE KEY UPDATE fence = LAST_INSERT_ID(1)`},
+	"getlock": {"SELECT GET_LOCK(" + probe + ", 0)", "SELECT RELEASE_LOCK(" + probe + ")"},
 }
+
+// probe is the name of a lock that no other connection requests.
+const probe = "SHA2(CONCAT(DATABASE(), '/probe/', CONNECTION_ID()), 256)"
 
 // NewRows returns a locker that uses db. The caller remains responsible for
 // closing db.
