@@ -43,7 +43,7 @@ func (t table) differences(found description, without []string) (all []string) {
 	}
 	switch kind, exists := found.of("kind", t.name)[""]; {
 	case !exists:
-		differ(`is missing: has "api migrate" run?`)
+		differ(`is missing, or the account has no right to it: has "api migrate" run?`)
 		return all
 	case kind != "BASE TABLE InnoDB":
 		differ("is a %s, not a BASE TABLE InnoDB", kind)
