@@ -54,6 +54,9 @@ func (s Settings) check(p *problems) {
 			"%q is no origin as browsers send it: https://shop.example, in lower case, with the port if it is not"+
 				" the scheme's, and nothing after it; or * alone", origin))
 	}
+	for _, network := range s.TrustedProxies {
+		p.require(!network.Addr().Is4In6(), "TRUSTED_PROXIES", "has IPv4 in the form of IPv6: write 10.0.0.0/8")
+	}
 	s.checkServers(p)
 	s.checkPorts(p)
 	s.checkLimits(p)
@@ -175,8 +178,8 @@ func number(text string) float64 {
 }
 
 func (s Settings) checkTokens(p *problems) {
-	p.require(s.JWTSecret != "" || len(s.JWTSecrets) > 0 || s.JWTJWKS != "", "JWT_SECRET",
-		"is not set, nor is JWT_SECRETS or JWT_JWKS")
+	p.require(s.JWTSecret != "" || len(s.JWTSecrets) > 0 || s.JWTJWKS != "" || p.of("JWT_SECRETS", "JWT_JWKS"),
+		"JWT_SECRET", "is not set, nor is JWT_SECRETS or JWT_JWKS")
 	if s.JWTSecret != "" {
 		p.refuse("JWT_SECRET", auth.CheckSecret(s.JWTSecret))
 	}

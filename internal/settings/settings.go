@@ -120,9 +120,14 @@ func (e Error) Error() string { return e.Name + ": " + e.Problem }
 type problems []Error
 
 func (p *problems) require(ok bool, name, rule string) {
-	if !ok && !slices.ContainsFunc(*p, func(e Error) bool { return e.Name == name }) {
+	if !ok && !p.of(name) {
 		*p = append(*p, Error{name, rule})
 	}
+}
+
+// of reports whether one of the settings is wrong.
+func (p *problems) of(names ...string) bool {
+	return slices.ContainsFunc(*p, func(e Error) bool { return slices.Contains(names, e.Name) })
 }
 
 func (p *problems) refuse(name string, err error) {

@@ -127,6 +127,9 @@ func TestSettingsAreChecked(t *testing.T) {
 			"https://bücher.example", "file:///shop"}},
 		{"", "CORS_ORIGINS", "has an empty element", []string{"https://shop.example,"}},
 		{"", "TRUSTED_PROXIES", "has an empty element", []string{"10.0.0.0/8,"}},
+		{"", "TRUSTED_PROXIES", "write 10.0.0.0/8", []string{"127.0.0.0/8,::ffff:10.0.0.0/104"}},
+		{"JWT_SECRET=", "JWT_SECRETS", "has a blank at an end", []string{"a=" + long + ", b=" + long}},
+		{"JWT_SECRET=", "JWT_JWKS", "is in quotes", []string{`"https://login.example/keys"`}},
 
 		{"", "GUARDS_OFF", "LAB=true", []string{"stock,unique"}},
 		{"LAB=true", "GUARDS_OFF", "COMMIT=each", []string{"stock,unique"}},
