@@ -95,7 +95,7 @@ func (l *Locker) grant(ctx context.Context, ttl int64) (id clientv3.LeaseID, err
 			return id, err
 		}
 	}
-	_, err = repeatLost(ctx, func() error {
+	_, err = repeatLost(ctx, func(ctx context.Context) error {
 		granted, err := l.cli.Grant(ctx, ttl)
 		if err == nil {
 			id = granted.ID
@@ -105,15 +105,9 @@ func (l *Locker) grant(ctx context.Context, ttl int64) (id clientv3.LeaseID, err
 	return id, err
 }
 
-// keepAliveTimeout bounds keepAlive.
-const keepAliveTimeout = 2 * time.Second
-
-// keepAlive lets the ttl of an etcd lease begin again. The client's method does
-// not give up while etcd is unavailable, so keepAlive does.
+// keepAlive lets the ttl of an etcd lease begin again.
 func (l *Locker) keepAlive(ctx context.Context, id clientv3.LeaseID) error {
-	ctx, cancel := context.WithTimeout(ctx, keepAliveTimeout)
-	defer cancel()
-	_, err := repeatLost(ctx, func() error {
+	_, err := repeatLost(ctx, func(ctx context.Context) error {
 		_, err := l.cli.KeepAliveOnce(ctx, id)
 		return err
 	})

@@ -17,38 +17,12 @@ import (
 	"example.com/flashsale/internal/lock/locktest"
 )
 
-// The client's requests end with their context only, so each gets one.
 func TestFaults(t *testing.T) {
 	t.Parallel()
 	server := labtest.SharedEtcd(t)
 	locktest.RunFaults(t, promises, false, server.Address, func(tb testing.TB, hostport string) lock.Locker {
-		return timedLocker{etcdlock.New(dialEndpoint(tb, "http://"+hostport))}
+		return etcdlock.New(dialEndpoint(tb, "http://"+hostport))
 	})
-}
-
-const requestTimeout = time.Second
-
-type timedLocker struct{ lock.Locker }
-
-func (l timedLocker) TryLock(ctx context.Context, key string, ttl time.Duration) (lock.Lease, error) {
-	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
-	defer cancel()
-	lease, err := l.Locker.TryLock(ctx, key, ttl)
-	return timedLease{lease}, err
-}
-
-type timedLease struct{ lock.Lease }
-
-func (l timedLease) Extend(ctx context.Context, ttl time.Duration) error {
-	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
-	defer cancel()
-	return l.Lease.Extend(ctx, ttl)
-}
-
-func (l timedLease) Release(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
-	defer cancel()
-	return l.Lease.Release(ctx)
 }
 
 // Whatever the request was: an acquisition whose reply was lost is a lease, and

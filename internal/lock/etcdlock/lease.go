@@ -67,10 +67,13 @@ func (l *lease) keepAlive(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	resp, err := l.cli.Get(ctx, l.etcdKey) // the key may have been deleted without its etcd lease
-	if err == nil && resp.Count == 0 {
-		err = lock.ErrLost
-	}
+	_, err = repeatLost(ctx, func(ctx context.Context) error {
+		resp, err := l.cli.Get(ctx, l.etcdKey) // the key may have been deleted without its etcd lease
+		if err == nil && resp.Count == 0 {
+			err = lock.ErrLost
+		}
+		return err
+	})
 	return err
 }
 
@@ -83,11 +86,16 @@ func (l *lease) changeTTL(ctx context.Context, ttl int64) error {
 	}
 	l.ttl = 0 // if the reply is lost, the next Extend must bind it again
 	put := clientv3.OpPut(l.etcdKey, "", clientv3.WithLease(id))
-	resp, err := l.cli.Txn(ctx).If(l.isOwner()).Then(put).Commit()
+	owner := false
+	_, err = repeatLost(ctx, func(ctx context.Context) error {
+		resp, err := l.cli.Txn(ctx).If(l.isOwner()).Then(put).Commit()
+		owner = err == nil && resp.Succeeded
+		return err
+	})
 	if err != nil {
 		return err
 	}
-	if !resp.Succeeded {
+	if !owner {
 		_ = l.revoke(ctx, id)
 		return lock.ErrLost
 	}
@@ -117,7 +125,7 @@ func (l *lease) Release(ctx context.Context) error {
 func (l *lease) delete(ctx context.Context) (found, repeated bool, err error) {
 	earlier := l.releasing
 	l.releasing = true
-	repeated, err = repeatLost(ctx, func() error {
+	repeated, err = repeatLost(ctx, func(ctx context.Context) error {
 		resp, err := l.cli.Txn(ctx).If(l.isOwner()).Then(clientv3.OpDelete(l.etcdKey)).Commit()
 		found = err == nil && resp.Succeeded
 		return err

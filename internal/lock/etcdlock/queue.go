@@ -60,7 +60,7 @@ func (l *lease) put(ctx context.Context, condition clientv3.Cmp) (p place, err e
 	lastTwo := append(clientv3.WithLastCreate(), clientv3.WithLimit(2), clientv3.WithKeysOnly())
 	queue := clientv3.OpGet(l.prefix, lastTwo...)
 	var resp *clientv3.TxnResponse
-	l.uncertain, err = repeatLost(ctx, func() (err error) {
+	l.uncertain, err = repeatLost(ctx, func(ctx context.Context) (err error) {
 		resp, err = l.cli.Txn(ctx).If(condition).Then(put, queue).Else(clientv3.OpGet(l.etcdKey)).Commit()
 		return err
 	})

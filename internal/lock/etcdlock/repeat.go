@@ -11,13 +11,19 @@ import (
 	"google.golang.org/grpc/status"
 )
 
+// requestTimeout bounds a request with its repetitions. While etcd is unavailable, the
+// client itself waits until the context ends, and TryLock may have one without an end.
+const requestTimeout = 2 * time.Second
+
 // repeatLost calls request, and again up to three times while its outcome is
 // unknown. It reports whether it has called request more than once. The client
 // itself repeats only reads.
-func repeatLost(ctx context.Context, request func() error) (repeated bool, err error) {
+func repeatLost(ctx context.Context, request func(context.Context) error) (repeated bool, err error) {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
 	pause := 10 * time.Millisecond
 	for range 3 {
-		if err = request(); !isUnavailable(err) {
+		if err = request(ctx); !isUnavailable(err) {
 			return repeated, err
 		}
 		select {
@@ -28,7 +34,7 @@ func repeatLost(ctx context.Context, request func() error) (repeated bool, err e
 		pause *= 2
 		repeated = true
 	}
-	return repeated, request()
+	return repeated, request(ctx)
 }
 
 // isUnavailable reports whether the connection broke, or whether etcd itself does
