@@ -33,7 +33,7 @@ func JMeter(ctx context.Context, dir string, t Target, w Workload) (Burst, error
 	return burstOf(samples, func(c *Claim, row map[string]string) { c.read(row, t.Shop) }), err
 }
 
-// writeClaims writes a line for each claim, one round after the other. A thread
+// writeClaims writes a line for each claim, one round after the other. A token may have commas. A thread
 // reads its next line only when its round has ended for all threads.
 func writeClaims(file string, t Target, w Workload) error {
 	users := t.users(w.Users)
@@ -41,7 +41,7 @@ func writeClaims(file string, t Target, w Workload) error {
 	for _, coupon := range t.Coupons {
 		for i := range w.BurstSize() {
 			u := users[i%w.Users]
-			fmt.Fprintf(&lines, "%s,%s,%s,%d\n", u.Token, coupon, u.ID, w.Number(i))
+			fmt.Fprintf(&lines, "%s\t%s\t%s\t%d\n", u.Token, coupon, u.ID, w.Number(i))
 		}
 	}
 	return os.WriteFile(file, []byte(lines.String()), 0o600)

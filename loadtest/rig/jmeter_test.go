@@ -69,13 +69,13 @@ func TestResultsWithoutAColumnAreAnError(t *testing.T) {
 func TestEveryRoundHasItsLines(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "claims.csv")
-	users := []shop.User{{ID: "5", Token: "one"}, {ID: "6", Token: "two"}}
+	users := []shop.User{{ID: "5", Token: "o,ne"}, {ID: "6", Token: "two"}}
 	target := Target{Coupons: []string{"11", "22"}, Users: users}
 	check.NoError(t, writeClaims(file, target, Workload{Users: 2, Each: 2, Limit: 2, Rounds: 2}))
 	b, err := os.ReadFile(file)
 	check.NoError(t, err)
-	want := "one,11,5,1 two,11,6,1 one,11,5,2 two,11,6,2 one,22,5,1 two,22,6,1 one,22,5,2 two,22,6,2"
-	if got := strings.Join(strings.Fields(string(b)), " "); got != want {
+	want := "o,ne 11 5 1\ntwo 11 6 1\no,ne 11 5 2\ntwo 11 6 2\no,ne 22 5 1\ntwo 22 6 1\no,ne 22 5 2\ntwo 22 6 2\n"
+	if got := strings.ReplaceAll(string(b), "\t", " "); got != want {
 		t.Errorf("claims %q, want %q", got, want)
 	}
 }
