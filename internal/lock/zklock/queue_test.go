@@ -120,10 +120,18 @@ func TestEmptyDirectoryIsDeletedAndTheFenceStillRises(t *testing.T) {
 	}
 }
 
+// A program in Java has the lock of a key in the directory that docs/locks.md names.
 func TestKeysMayLookLikePaths(t *testing.T) {
 	t.Parallel()
-	l := open(t, labtest.SharedZooKeeper(t), 5*time.Second)
-	for _, key := range []string{".", "..", "/", "%2F"} {
-		check.NoError(t, locktest.MustTryLock(t, l, key, ttl).Release(t.Context()))
+	server := labtest.SharedZooKeeper(t)
+	l, conn, marks := open(t, server, 5*time.Second), connect(t, server), "!\"#$&'()*+,-:;<=>?@[\\]^_`{|}~"
+	for key, directory := range map[string]string{
+		".": "%2E", "..": "%2E%2E", "/": "%2F", "%2F": "%252F", "a/b": "a%2Fb", marks: marks,
+	} {
+		lease := locktest.MustTryLock(t, l, key, ttl)
+		if n := len(nodes(t, conn, directory)); n != 1 {
+			t.Errorf("%d nodes in the directory %s of the key %s, want one", n, directory, key)
+		}
+		check.NoError(t, lease.Release(t.Context()))
 	}
 }

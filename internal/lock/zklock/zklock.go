@@ -17,7 +17,6 @@ import (
 	"fmt"
 	"math"
 	"net"
-	"net/url"
 	"strings"
 	"sync"
 	"time"
@@ -145,11 +144,11 @@ func (l *Locker) acquire(ctx context.Context, key string, ttl time.Duration,
 	return held, nil
 }
 
-// directory returns the path of a lock. ZooKeeper forbids nodes called "." or
-// "..".
+// directory returns the path of a lock. Only what ZooKeeper forbids is escaped, so that
+// Java finds it by the rule in docs/locks.md.
 func directory(key string) string {
 	if key == "." || key == ".." {
 		return "/locks/" + strings.ReplaceAll(key, ".", "%2E")
 	}
-	return "/locks/" + url.PathEscape(key)
+	return "/locks/" + strings.NewReplacer("%", "%25", "/", "%2F").Replace(key)
 }
