@@ -114,7 +114,7 @@ func TestUpInTheLabTakesAwayWhatItIsTold(t *testing.T) {
 			t.Errorf("/%s/pview: %d, want 200", version, got)
 		}
 	}
-	for _, command := range []string{"redis-cli -s /", "loadtest/k6/pview.js", "loadtest/jmeter/pview.jmx",
+	for _, command := range []string{"redis-cli -s /", "  make bin/k6 && bin/k6 run", "loadtest/jmeter/pview.jmx",
 		"WORKLOADS=jmeter-one-user,jmeter-many-users make judge"} {
 		if !strings.Contains(welcome, command) {
 			t.Errorf("it prints no line with %s:\n%s", command, welcome)

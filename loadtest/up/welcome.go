@@ -44,7 +44,7 @@ void if its claims hardly met, so that it shows nothing:
 666 page views at once; v0: INCR, v1: no lock, v2: a mutex of each process, v3: the lock, v4: RedLock over five servers:
 
   redis-cli %[4]s SET pview 0
-  bin/k6 run -e BASE_URL=%[1]s -e VERSION=v1 loadtest/k6/pview.js
+  make bin/k6 && bin/k6 run -e BASE_URL=%[1]s -e VERSION=v1 loadtest/k6/pview.js
   %[5]s
   redis-cli %[4]s GET pview
 `
