@@ -161,7 +161,8 @@ func (w *Worker) reserve(ctx context.Context, size int64, today time.Time) (last
 		return 0, 0, errUnexpected
 	}
 	if since := reply[1] - Epoch.Unix(); reply[0] < 0 || since < 0 || since > maxSecond {
-		return 0, 0, fmt.Errorf("%w, by Redis's clock at %s", ErrExhausted, time.Unix(reply[1], 0).UTC())
+		on := time.Unix(reply[1], 0).UTC().Format(time.DateOnly)
+		return 0, 0, fmt.Errorf("%w, by Redis's clock on %s", ErrExhausted, on)
 	}
 	return reply[0], reply[1], nil
 }

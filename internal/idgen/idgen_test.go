@@ -256,7 +256,12 @@ func TestUsedUpNumbersAndSecondsAreExhausted(t *testing.T) {
 		if id, err := w.Next(t.Context()); !errors.Is(err, ErrExhausted) {
 			t.Errorf("at %s: %d, %v, want ErrExhausted", wrong, id, err)
 		}
-		check.ErrorIs(t, w.Check(t.Context()), ErrExhausted)
+		err := w.Check(t.Context())
+		check.ErrorIs(t, err, ErrExhausted)
+		setClock(t, rdb, wrong.Add(time.Second))
+		if next := w.Check(t.Context()); next == nil || next.Error() != err.Error() {
+			t.Errorf("a second later %v instead of %v: each is logged", next, err)
+		}
 	}
 }
 
