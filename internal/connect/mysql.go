@@ -58,9 +58,13 @@ func MySQL(dsn string, conns int, options ...Option) (*sqlx.DB, error) {
 	cfg.account.add(c)
 	db.SetMaxOpenConns(conns)
 	db.SetMaxIdleConns(conns)
-	db.SetConnMaxLifetime(3 * time.Minute) // middleboxes drop idle connections after five
+	db.SetConnMaxLifetime(connLifetime)
 	return db, nil
 }
+
+// connLifetime bounds how long a server that gives no new connection, or that its name leads to no
+// more, is taken for available by who has an old one. Middleboxes drop idle ones after five minutes.
+const connLifetime = 3 * time.Minute
 
 // settings are what an Option may change.
 type settings struct {

@@ -85,7 +85,7 @@ func single(url string, conns int, certificate clientCertificate) (redis.Univers
 	o.ContextTimeoutEnabled = true // the caller's deadline ends the call, not only the wait for a connection
 	o.DialTimeout = dialTimeout
 	o.ReadTimeout, o.WriteTimeout, o.MaxRetries = ioTimeout, ioTimeout, maxRetries
-	o.ConnMaxIdleTime = idleTime
+	o.ConnMaxIdleTime, o.ConnMaxLifetime = idleTime, connLifetime
 	o.MaintNotificationsConfig = withoutNotifications()
 	return redis.NewClient(o), nil
 }
@@ -102,7 +102,7 @@ func sentinel(url string, conns int, certificate clientCertificate) (redis.Unive
 	o.ContextTimeoutEnabled = true
 	o.DialTimeout = dialTimeout
 	o.ReadTimeout, o.WriteTimeout, o.MaxRetries = ioTimeout, ioTimeout, maxRetries
-	o.ConnMaxIdleTime = idleTime
+	o.ConnMaxIdleTime, o.ConnMaxLifetime = idleTime, connLifetime
 	o.ReplicaOnly = false
 	return redis.NewFailoverClient(o), nil
 }
@@ -120,7 +120,8 @@ func cluster(url string, conns int, certificate clientCertificate) (redis.Univer
 	o.PoolSize = conns
 	o.ContextTimeoutEnabled = true
 	o.DialTimeout = dialTimeout
-	o.ReadTimeout, o.WriteTimeout, o.ConnMaxIdleTime = ioTimeout, ioTimeout, idleTime
+	o.ReadTimeout, o.WriteTimeout = ioTimeout, ioTimeout
+	o.ConnMaxIdleTime, o.ConnMaxLifetime = idleTime, connLifetime
 	o.ClusterStateReloadInterval = clusterReload
 	o.ReadOnly, o.RouteByLatency, o.RouteRandomly = false, false, false
 	o.MaintNotificationsConfig = withoutNotifications()

@@ -10,7 +10,7 @@ import (
 	"example.com/flashsale/internal/lab/labtest"
 )
 
-func TestURLSetsUserPasswordAndTLS(t *testing.T) {
+func TestEveryTopologyHasThePasswordTLSAndALifetime(t *testing.T) {
 	t.Parallel()
 	for _, url := range []string{
 		"rediss://user:secret@localhost:1",
@@ -24,10 +24,14 @@ func TestURLSetsUserPasswordAndTLS(t *testing.T) {
 			got = *rdb.Options()
 		case *redis.ClusterClient:
 			o := rdb.Options()
-			got = redis.Options{Username: o.Username, Password: o.Password, TLSConfig: o.TLSConfig}
+			got = redis.Options{Username: o.Username, Password: o.Password, TLSConfig: o.TLSConfig,
+				ConnMaxLifetime: o.ConnMaxLifetime}
 		}
 		if got.Username != "user" || got.Password != "secret" || got.TLSConfig == nil {
 			t.Errorf("%s: user %q, password %q, TLS %v", url, got.Username, got.Password, got.TLSConfig != nil)
+		}
+		if got.ConnMaxLifetime <= 0 {
+			t.Errorf("%s: a probe that has a connection would not notice that the server gives no other", url)
 		}
 	}
 }
