@@ -61,28 +61,11 @@ func (a *API) routes() http.Handler {
 func handle[I, O any](a *API, sale huma.API, role auth.Role, route, summary string,
 	serve func(context.Context, *I) (*O, error), verdicts ...*Problem) {
 	op := operation(role, route, summary)
-	verdicts = slices.Concat(everyOperation, []*Problem{invalidInput}, verdicts)
-	if role > auth.RoleUser {
-		verdicts = append(verdicts, forbidden)
-	}
-	if hasField[I]("Body") {
-		op.Middlewares = huma.Middlewares{a.authorize(role), requireJSON}
-		verdicts = append(verdicts, everyBody...)
-	} else {
-		op.Middlewares = huma.Middlewares{requireNoBody, a.redirectUnready}
-		if route == claimRoute { // before its token is verified: the refusal has to cost much less than a claim
-			op.Middlewares = append(op.Middlewares, a.refuseOverload)
-		}
-		op.Middlewares = append(op.Middlewares, a.authorize(role))
-		verdicts = append(verdicts, noBody)
-	}
-	if hasField[I]("Repeatable") {
-		verdicts = append(verdicts, changeProblems...)
-	}
+	op.Middlewares = middlewaresOf[I](a, role, route)
 	if hasField[O]("Location") {
 		op.DefaultStatus = http.StatusCreated
 	}
-	op.Responses = problemResponses(sale.OpenAPI().Components.Schemas, verdicts)
+	op.Responses = problemResponses(sale.OpenAPI().Components.Schemas, append(problemsOf[I](role), verdicts...))
 	if reflect.TypeFor[O]() == reflect.TypeFor[huma.StreamResponse]() {
 		op.Responses["200"] = exportResponse()
 	}
@@ -96,6 +79,32 @@ func handle[I, O any](a *API, sale huma.API, role auth.Role, route, summary stri
 		return out, nil
 	})
 	documentHeaders(op.Responses)
+}
+
+// middlewaresOf returns what comes before an operation with the input I.
+func middlewaresOf[I any](a *API, role auth.Role, route string) huma.Middlewares {
+	switch {
+	case hasField[I]("Body"):
+		return huma.Middlewares{a.authorize(role), requireJSON}
+	case route == claimRoute: // before its token is verified: the refusal has to cost much less than a claim
+		return huma.Middlewares{requireNoBody, a.redirectUnready, a.refuseOverload, a.authorize(role)}
+	}
+	return huma.Middlewares{requireNoBody, a.redirectUnready, a.authorize(role)}
+}
+
+// problemsOf returns the problems of every operation with the input I that requires the role.
+func problemsOf[I any](role auth.Role) []*Problem {
+	problems := append(slices.Clone(everyOperation), invalidInput)
+	if role > auth.RoleUser {
+		problems = append(problems, forbidden)
+	}
+	if hasField[I]("Repeatable") {
+		problems = append(problems, changeProblems...)
+	}
+	if hasField[I]("Body") {
+		return append(problems, everyBody...)
+	}
+	return append(problems, noBody)
 }
 
 // An output is a response that is a document.

@@ -38,8 +38,8 @@ func withFields(p *Problem, fields ...BadField) *Problem {
 	return &detailed
 }
 
-// maxFields bounds the fields that one problem lists. A request of 64 kB can
-// have 5,000 bad ones.
+// maxFields bounds the fields that one problem lists. A body of maxBody bytes can
+// have hundreds of bad ones.
 const maxFields = 20
 
 // badFields returns the first maxFields fields, each with the first cause that
