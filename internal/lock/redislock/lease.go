@@ -2,12 +2,10 @@ package redislock
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync/atomic"
 	"time"
 
-	"example.com/flashsale/internal/lock"
 	"example.com/flashsale/internal/lock/driver"
 	"example.com/flashsale/internal/lock/driver/redisdriver"
 )
@@ -33,11 +31,14 @@ func (l *lease) Fence() uint64 { return l.fence }
 
 // Extend implements lock.Lease.
 func (l *lease) Extend(ctx context.Context, ttl time.Duration) error {
-	err := redisdriver.Extend(ctx, l.locker.rdb, extendScript, &l.expiry, ttl, l.token, l.key)
-	if err != nil && !errors.Is(err, lock.ErrLost) {
-		err = fmt.Errorf("redislock: extend %s: %w", l.key, err)
-	}
-	return err
+	return l.expiry.Extend(ttl, func() (extended bool, err error) {
+		extended, err = redisdriver.Flag(redisdriver.Call(ctx, l.locker.rdb, extendScript, []string{l.key},
+			driver.Milliseconds(ttl), l.token))
+		if err != nil {
+			err = fmt.Errorf("redislock: extend %s: %w", l.key, err)
+		}
+		return extended, err
+	})
 }
 
 // Release implements lock.Lease. If the key was requested twice, the server may run the

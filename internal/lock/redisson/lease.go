@@ -2,12 +2,10 @@ package redisson
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync/atomic"
 	"time"
 
-	"example.com/flashsale/internal/lock"
 	"example.com/flashsale/internal/lock/driver"
 	"example.com/flashsale/internal/lock/driver/redisdriver"
 )
@@ -40,12 +38,14 @@ func (l *lease) member() string { return l.locker.typ.member(l.owner) }
 // Extend implements lock.Lease.
 func (l *lease) Extend(ctx context.Context, ttl time.Duration) error {
 	typ := l.locker.typ
-	keys := typ.needed(l.key, l.owner)
-	err := redisdriver.Extend(ctx, l.locker.c.rdb, typ.extend, &l.expiry, ttl, l.member(), keys...)
-	if err != nil && !errors.Is(err, lock.ErrLost) {
-		err = fmt.Errorf("redisson: extend %s: %w", l.key, err)
-	}
-	return err
+	return l.expiry.Extend(ttl, func() (extended bool, err error) {
+		extended, err = redisdriver.Flag(redisdriver.Call(ctx, l.locker.c.rdb, typ.extend, typ.needed(l.key, l.owner),
+			driver.Milliseconds(ttl), l.member()))
+		if err != nil {
+			err = fmt.Errorf("redisson: extend %s: %w", l.key, err)
+		}
+		return extended, err
+	})
 }
 
 // Release implements lock.Lease. If the lock was requested twice, the server may run

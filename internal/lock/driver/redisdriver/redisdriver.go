@@ -1,3 +1,3 @@
 // Package redisdriver holds what the lock drivers of Redis share: scripts in one
-// round trip, the extension of many leases, and notifications by pub/sub.
+// round trip and their replies, and notifications by pub/sub.
 package redisdriver
