@@ -65,23 +65,34 @@ func (t *transfers) Refill(ctx context.Context, to order.Segment, alone order.Al
 	})
 }
 
-// richest returns the segment with the most stock, or to if that has any. It completes the
-// transfers that are under way, and then returns transaction.ErrConflict. It returns
-// coupon.ErrSoldOut if it has found none of them, and no stock; the coupon then has the version.
-func (t *transfers) richest(ctx context.Context, to order.Segment) (richest units, version int64, err error) {
+// A stockRow is a segment with its stock, or what is under way to it from its Origin.
+type stockRow struct {
+	Origin, Segment, Units, Owned int // Origin is -1 of a segment
+	Version                       int64
+}
+
+// stockRows returns the segments of a coupon, and what is under way between them.
+func (t *transfers) stockRows(ctx context.Context, couponID int64) (rows []stockRow, err error) {
 	const q = `
 		SELECT -1 AS origin, segment, stock AS units, stock + counted AS owned, version FROM (` + coupon.StockRows + `) r
 		UNION ALL SELECT origin, target, SUM(units), 0, 0 FROM coupon_transfers WHERE coupon_id = ?
 		GROUP BY origin, target HAVING SUM(units) > 0`
-	var rows []struct {
-		Origin, Segment, Units, Owned int
-		Version                       int64
-	}
 	err = transaction.Run(ctx, t.cfg.DB, func(conn *sqlx.Conn) error { // a proxy sends it to the primary
-		return conn.SelectContext(ctx, &rows, q, to.CouponID, to.CouponID, to.CouponID)
+		return conn.SelectContext(ctx, &rows, q, couponID, couponID, couponID)
 	})
 	if err != nil {
-		return units{}, 0, fmt.Errorf("select segments: %w", err)
+		return nil, fmt.Errorf("select segments: %w", err)
+	}
+	return rows, nil
+}
+
+// richest returns the segment with the most stock, or to if that has any. It completes the
+// transfers that are under way, and then returns transaction.ErrConflict. It returns
+// coupon.ErrSoldOut if it has found none of them, and no stock; the coupon then has the version.
+func (t *transfers) richest(ctx context.Context, to order.Segment) (richest units, version int64, err error) {
+	rows, err := t.stockRows(ctx, to.CouponID)
+	if err != nil {
+		return units{}, 0, err
 	}
 	underWay, owned := false, 0
 	for _, r := range rows {
