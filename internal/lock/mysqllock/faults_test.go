@@ -2,6 +2,7 @@ package mysqllock_test
 
 import (
 	"context"
+	"sync"
 	"testing"
 	"time"
 
@@ -65,7 +66,8 @@ func TestExhaustedPoolAcquiresForNoCallerThatHasLeft(t *testing.T) {
 	}
 }
 
-// The statement of a caller that has given up is still under way.
+// The statements of callers that have given up are still under way. Others call Drain while
+// they give up.
 func TestDrainWaitsForStatementsWhoseCallersHaveLeft(t *testing.T) {
 	t.Parallel()
 	db, key := labtest.DB(t), labtest.Name(t)
@@ -75,8 +77,16 @@ func TestDrainWaitsForStatementsWhoseCallersHaveLeft(t *testing.T) {
 	check.NoError(t, err)
 	_, err = tx.ExecContext(t.Context(), "SELECT * FROM locks WHERE name = ? FOR UPDATE", key)
 	check.NoError(t, err)
-	_, err = l.TryLock(shortContext(t), key, time.Minute)
-	locktest.WantUnknown(t, err)
+	short := shortContext(t)
+	var callers sync.WaitGroup
+	for range 8 {
+		callers.Go(func() {
+			_, err := l.TryLock(short, key, time.Minute)
+			locktest.WantUnknown(t, err)
+		})
+		callers.Go(func() { <-short.Done(); l.Drain(short) })
+	}
+	callers.Wait()
 	check.NoError(t, tx.Rollback())
 	l.Drain(t.Context())
 	locktest.MustTryLock(t, l, key, time.Minute)

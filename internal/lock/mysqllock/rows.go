@@ -37,8 +37,10 @@ const acquireTimeout = 10 * time.Second
 // node that is asked.
 type Rows struct {
 	db        *sqlx.DB
-	late      sync.WaitGroup // statements whose callers have returned
 	abandoned driver.Abandoned
+
+	mu   sync.Mutex
+	late <-chan struct{} // closed when all statements whose callers have returned have ended
 }
 
 // Writes are what the locks ask of the server outside a transaction, by the name of the driver,
@@ -56,20 +58,35 @@ const probe = "SHA2(CONCAT(DATABASE(), '/probe/', CONNECTION_ID()), 256)"
 
 // NewRows returns a locker that uses db. The caller remains responsible for
 // closing db.
-func NewRows(db *sqlx.DB) *Rows { return &Rows{db: db} }
+func NewRows(db *sqlx.DB) *Rows {
+	none := make(chan struct{})
+	close(none)
+	return &Rows{db: db, late: none}
+}
 
-// Drain implements lock.Drainer.
+// Drain implements lock.Drainer. It waits for the statements whose callers have returned before.
 func (r *Rows) Drain(ctx context.Context) {
-	ended := make(chan struct{})
-	go func() {
-		r.late.Wait()
-		close(ended)
-	}()
+	r.mu.Lock()
+	late := r.late
+	r.mu.Unlock()
 	select {
-	case <-ended:
+	case <-late:
 	case <-ctx.Done():
 	}
 	r.abandoned.Drain(ctx)
+}
+
+// whenEnded calls release in the background, which waits for the end of a statement.
+func (r *Rows) whenEnded(release func()) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	before, ended := r.late, make(chan struct{})
+	r.late = ended
+	go func() {
+		defer close(ended)
+		release()
+		<-before
+	}()
 }
 
 // TryLock implements lock.Locker, in one statement. The end of ctx ends the wait
@@ -89,7 +106,7 @@ func (r *Rows) TryLock(ctx context.Context, key string, ttl time.Duration) (lock
 	case err := <-outcome:
 		return held.result(ctx, err)
 	case <-ctx.Done():
-		r.late.Go(func() { held.releaseLate(ctx, outcome) })
+		r.whenEnded(func() { held.releaseLate(ctx, outcome) })
 		return nil, fmt.Errorf("mysqllock: acquire %s: %w", key, context.Cause(ctx))
 	}
 }
