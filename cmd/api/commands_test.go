@@ -113,17 +113,6 @@ func TestServiceGoesOnWhileNobodyReadsItsLog(t *testing.T) {
 	check.NoError(t, reader.Close())
 }
 
-func TestHelpIsPrintedForEachCommand(t *testing.T) {
-	t.Parallel()
-	for _, args := range []string{"help", "--help", "token --help", "migrate -h", "serve --help"} {
-		var out strings.Builder
-		check.NoError(t, run(t.Context(), strings.Fields(args), from(nil), &out, io.Discard))
-		if out.String() != usage {
-			t.Errorf("api %s prints %q", args, &out)
-		}
-	}
-}
-
 func TestWrongUsageIsAnError(t *testing.T) {
 	t.Parallel()
 	env := from(map[string]string{"JWT_SECRET": secret})

@@ -17,7 +17,7 @@ func output(t *testing.T, args ...string) string {
 	return b.String()
 }
 
-// api --help is no error, and needs no settings.
+// Help is no error, and needs no settings.
 func TestHelpListsEveryCommand(t *testing.T) {
 	t.Parallel()
 	source := readFile(t, "main.go")
@@ -25,12 +25,14 @@ func TestHelpListsEveryCommand(t *testing.T) {
 	if len(commands) < 6 {
 		t.Fatalf("%d commands", len(commands))
 	}
-	for _, arg := range []string{"help", "-h", "--help"} {
-		text := output(t, arg)
-		for _, command := range commands {
-			if !regexp.MustCompile(`(?m)^api \[?` + command[1] + `\b`).MatchString(text) {
-				t.Errorf("api %s lacks %q", arg, command[1])
-			}
+	for _, command := range commands {
+		if !regexp.MustCompile(`(?m)^api \[?` + command[1] + `\b`).MatchString(usage) {
+			t.Errorf("the usage lacks %q", command[1])
+		}
+	}
+	for _, args := range []string{"help", "-h", "--help", "token --help", "migrate -h", "serve --help"} {
+		if text := output(t, strings.Fields(args)...); text != usage {
+			t.Errorf("api %s prints %q", args, text)
 		}
 	}
 }
