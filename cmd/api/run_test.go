@@ -4,6 +4,7 @@ import (
 	"io"
 	"maps"
 	"net"
+	"regexp"
 	"runtime"
 	"strings"
 	"testing"
@@ -22,6 +23,10 @@ func TestMetricsTellWhatRuns(t *testing.T) {
 		if !strings.Contains(metrics, want) {
 			t.Errorf("/metrics lacks %s", want)
 		}
+	}
+	connected := regexp.MustCompile(`go_sql_(open_connections|max_idle_time_closed_total)\{db_name="mysql_batches"\} 1`)
+	if !connected.MatchString(metrics) {
+		t.Error("before the first claim it is not known whether the server of batches is sharded")
 	}
 }
 
