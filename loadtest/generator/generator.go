@@ -65,10 +65,13 @@ func New(
 // maxOpening is how many connections Connect opens at a time.
 const maxOpening = 64
 
-// Connect opens n connections and returns when all are open.
+// Connect opens n connections and returns when all are open, or none has been opened for the timeout of a reply.
 func (g *Generator) Connect(ctx context.Context, n int) error {
-	before := g.opened
-	for g.opened < before+n || g.opening > 0 {
+	before, open, last := g.opened, 0, time.Now()
+	for (g.opened < before+n || g.opening > 0) && time.Since(last) < g.timeout {
+		if now := len(g.connections) - g.opening; now != open {
+			open, last = now, time.Now()
+		}
 		for g.opened < before+n && g.opening < maxOpening {
 			if _, err := g.dial(); err != nil {
 				return err
@@ -79,7 +82,7 @@ func (g *Generator) Connect(ctx context.Context, n int) error {
 			return err
 		}
 	}
-	if open := len(g.connections); open < n {
+	if open = len(g.connections) - g.opening; open < n {
 		return fmt.Errorf("only %d of %d connections to %s were opened and stayed open", open, n,
 			netip.AddrPortFrom(netip.AddrFrom4(g.to.Addr), uint16(g.to.Port)))
 	}
