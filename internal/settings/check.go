@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/netip"
 	"net/url"
 	"reflect"
 	"regexp"
@@ -55,7 +56,8 @@ func (s Settings) check(p *problems) {
 				" the scheme's, and nothing after it; or * alone", origin))
 	}
 	for _, network := range s.TrustedProxies {
-		p.require(!network.Addr().Is4In6(), "TRUSTED_PROXIES", "has IPv4 in the form of IPv6: write 10.0.0.0/8")
+		plain := netip.PrefixFrom(network.Addr().Unmap(), max(0, network.Bits()-96))
+		p.require(!network.Addr().Is4In6(), "TRUSTED_PROXIES", "has IPv4 in the form of IPv6: write "+plain.String())
 	}
 	s.checkServers(p)
 	s.checkPorts(p)
