@@ -6,6 +6,7 @@ import (
 	"crypto/ed25519"
 	"crypto/elliptic"
 	"crypto/rsa"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
@@ -13,6 +14,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"time"
 
 	"github.com/MicahParks/jwkset"
@@ -42,13 +44,18 @@ type JWKS struct {
 	ctx    context.Context // of fetches
 	url    *url.URL
 	client *http.Client
-	keys   publicKeys
+	keys   atomic.Pointer[publicKeys]
 	failed func(error) // called for each fetch that fails, after the first
 
 	fetches singleflight.Group // of unknown keys, which tokens share
 	due     *rate.Limiter      // says when another may begin
 	waiting chan struct{}      // has an element for each token that waits
 }
+
+// publicKeys holds keys by what a token names. Keys of different types may have the same id.
+type publicKeys map[keyName]any
+
+type keyName struct{ id, algorithm string }
 
 var errLocation = errors.New("must be an https URL without a password, an http URL on this host, or the path of a file")
 
@@ -83,20 +90,66 @@ func OpenJWKS(ctx context.Context, location string, failed func(error)) (*JWKS, 
 
 func open(ctx context.Context, u *url.URL, client *http.Client, failed func(error)) (*JWKS, error) {
 	j := &JWKS{
-		ctx: ctx, url: u, client: client, keys: publicKeys{jwkset.NewMemoryStorage()}, failed: failed,
+		ctx: ctx, url: u, client: client, failed: failed,
 		due: rate.NewLimiter(rate.Every(unknownKeyInterval), 1), waiting: make(chan struct{}, maxWaiting),
 	}
-	return j, j.fetch(refreshInterval)
+	if err := j.fetch(); err != nil {
+		return nil, err
+	}
+	go j.refresh()
+	return j, nil
 }
 
-// fetch replaces the keys by those at the URL, and again after each interval, unless
-// it is 0.
-func (j *JWKS) fetch(interval time.Duration) error {
-	_, err := jwkset.NewStorageFromHTTP(j.url.String(), jwkset.HTTPClientStorageOptions{
-		Client: j.client, Ctx: j.ctx, HTTPTimeout: fetchTimeout, Storage: j.keys, RefreshInterval: interval,
-		RefreshErrorHandler: func(_ context.Context, err error) { j.report(j.explained(err)) },
-	})
-	return j.explained(err)
+// refresh fetches the keys after each interval, until the context ends.
+func (j *JWKS) refresh() {
+	ticker := time.NewTicker(refreshInterval)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-j.ctx.Done():
+			return
+		case <-ticker.C:
+			j.report(j.fetch())
+		}
+	}
+}
+
+// fetch replaces the keys by those at the URL, unless none of them is usable: an error page
+// may be valid JSON, too.
+func (j *JWKS) fetch() error {
+	ctx, cancel := context.WithTimeout(j.ctx, fetchTimeout)
+	defer cancel()
+	keys, err := j.get(ctx)
+	if err == nil && len(keys) == 0 {
+		err = errors.New("no key with a kid is for RS256 (2048 bits or more), ES256 or EdDSA (Ed25519)")
+	}
+	if err != nil {
+		return j.explained(err)
+	}
+	j.keys.Store(&keys)
+	return nil
+}
+
+func (j *JWKS) get(ctx context.Context) (publicKeys, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, j.url.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+	resp, err := j.client.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("status %d", resp.StatusCode)
+	}
+	var set struct {
+		Keys []json.RawMessage `json:"keys"`
+	}
+	if err := json.NewDecoder(http.MaxBytesReader(nil, resp.Body, maxJWKS)).Decode(&set); err != nil {
+		return nil, err
+	}
+	return usable(set.Keys), nil
 }
 
 // report calls failed, unless the context of the fetches has ended.
@@ -124,15 +177,18 @@ func withoutQuery(u *url.URL) string {
 	return (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()
 }
 
-// key returns the key with an id. If it is unknown, key waits for a fetch that is running or
-// due, if few wait; the fetch goes on after that.
-func (j *JWKS) key(id string) (any, error) {
-	key, err := j.keys.KeyRead(j.ctx, id)
-	if err != nil && id != "" {
+// key returns the key that a token names. If it is unknown, key waits for a fetch that is running
+// or due, if few wait; the fetch goes on after that.
+func (j *JWKS) key(name keyName) (any, error) {
+	key, found := (*j.keys.Load())[name]
+	if !found && name.id != "" {
 		j.awaitFetch()
-		key, err = j.keys.KeyRead(j.ctx, id)
+		key, found = (*j.keys.Load())[name]
 	}
-	return key.Key(), err
+	if !found {
+		return nil, errors.New("no public key has this kid and is for this algorithm")
+	}
+	return key, nil
 }
 
 func (j *JWKS) awaitFetch() {
@@ -151,37 +207,32 @@ func (j *JWKS) awaitFetch() {
 
 func (j *JWKS) fetchIfDue() (any, error) {
 	if j.due.Allow() {
-		j.report(j.fetch(0))
+		j.report(j.fetch())
 	}
 	return nil, nil
 }
 
-// publicKeys holds the keys that can verify tokens.
-type publicKeys struct{ jwkset.Storage }
-
-// KeyReplaceAll replaces the keys by those of fetched that can verify tokens. It
-// keeps them and returns an error if there is none: an error page may be valid
-// JSON, too.
-func (p publicKeys) KeyReplaceAll(ctx context.Context, fetched []jwkset.JWK) error {
-	var usable []jwkset.JWK
-	for _, key := range fetched {
-		if canVerify(key) {
-			usable = append(usable, key)
+// usable returns those of the keys that can verify tokens. RFC 7517, section 5, has the others
+// ignored, however they are malformed. Certificates beside a key say nothing that is needed, and
+// their fingerprints are wrong in the sets of some providers.
+func usable(set []json.RawMessage) publicKeys {
+	keys := publicKeys{}
+	for _, text := range set {
+		var m jwkset.JWKMarshal
+		if json.Unmarshal(text, &m) != nil || m.KID == "" || m.USE != "" && m.USE != jwkset.UseSig {
+			continue
+		}
+		m.X5C = nil
+		jwk, err := jwkset.NewJWKFromMarshal(m, jwkset.JWKMarshalOptions{Private: true},
+			jwkset.JWKValidateOptions{SkipAll: true})
+		if err != nil {
+			continue
+		}
+		if algorithm := algorithmOf(jwk.Key()); algorithm != "" && (m.ALG == "" || m.ALG == algorithm) {
+			keys[keyName{m.KID, string(algorithm)}] = jwk.Key()
 		}
 	}
-	if len(usable) == 0 {
-		return errors.New("no key with a kid is for RS256 (2048 bits or more), ES256 or EdDSA (Ed25519)")
-	}
-	return p.Storage.KeyReplaceAll(ctx, usable)
-}
-
-// canVerify reports whether tokens can name the key, and whether it is meant
-// for signatures with the algorithm of its type.
-func canVerify(key jwkset.JWK) bool {
-	m, algorithm := key.Marshal(), algorithmOf(key.Key())
-	named := m.KID != ""
-	signs := m.USE == "" || m.USE == jwkset.UseSig
-	return named && signs && algorithm != "" && (m.ALG == "" || m.ALG == algorithm)
+	return keys
 }
 
 // algorithmOf returns the one algorithm that a public key is used with, or "" if
@@ -208,20 +259,9 @@ func fetchClient() *http.Client {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.RegisterProtocol("file", files{})
 	return &http.Client{
-		Transport:     limited{transport},
+		Transport:     transport,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
-}
-
-// limited is a transport whose responses end with an error after maxJWKS bytes.
-type limited struct{ http.RoundTripper }
-
-func (l limited) RoundTrip(r *http.Request) (*http.Response, error) {
-	resp, err := l.RoundTripper.RoundTrip(r)
-	if err == nil {
-		resp.Body = http.MaxBytesReader(nil, resp.Body, maxJWKS)
-	}
-	return resp, err
 }
 
 // files is a transport that replies with the content of files.

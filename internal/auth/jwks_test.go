@@ -187,6 +187,51 @@ func TestSetWithoutKeysIsAFailedFetch(t *testing.T) {
 	}
 }
 
+// RFC 7517, section 5: whatever is wrong with one key of a set, the others are not refused for it. What
+// is said of a key's certificate is nothing that verifies a token.
+func TestOneKeyDoesNotSpoilTheSet(t *testing.T) {
+	t.Parallel()
+	p := authtest.NewProvider(t)
+	p.Add(t, "good", "EdDSA")
+	set, err := p.JWKS()
+	check.NoError(t, err)
+	good := strings.TrimSuffix(strings.TrimPrefix(string(set), `{"keys":[`), `]}`)
+	for _, keys := range []string{
+		`{"kty":"RSA","kid":"1","e":"AQAB"},` + good,
+		`{"kty":"EC","crv":"P-256","kid":"1","x":"AQ","y":"AQ"},` + good,
+		`{"kty":"EC","crv":"secp256k1","kid":"1","x":"AQ","y":"AQ"},` + good,
+		`{"kty":"OKP","crv":"Ed25519","kid":"1","x":"AQ"},` + good,
+		`{"kty":"AKP","kid":"1","pub":"AQ"},{"kid":7},null,"key",` + good,
+		strings.Replace(good, "{", `{"use":"other","kid":"1"},{`, 1),
+		strings.Replace(good, "{", `{"key_ops":["other"],"x5c":["AQ=="],"x5t":"AQ","x5u":"http://127.0.0.1:1/",`, 1),
+	} {
+		file := filepath.Join(t.TempDir(), "jwks.json")
+		write(t, file, `{"keys":[`+keys+`]}`)
+		wantAccepted(t, openJWKS(t, file), "in "+keys, p.Sign(t, "good", user42()), true)
+	}
+}
+
+// Keys of different types may have one id: RFC 7517, section 4.5.
+func TestKeysOfOneIDAreToldApartByTheirAlgorithm(t *testing.T) {
+	t.Parallel()
+	var both []string
+	providers := map[string]*authtest.Provider{}
+	for _, algorithm := range algorithms {
+		p := authtest.NewProvider(t)
+		p.Add(t, "1", algorithm)
+		set, err := p.JWKS()
+		check.NoError(t, err)
+		both = append(both, strings.TrimSuffix(strings.TrimPrefix(string(set), `{"keys":[`), `]}`))
+		providers[algorithm] = p
+	}
+	file := filepath.Join(t.TempDir(), "jwks.json")
+	write(t, file, `{"keys":[`+strings.Join(both, ",")+`]}`)
+	v := openJWKS(t, file)
+	for algorithm, p := range providers {
+		wantAccepted(t, v, algorithm, p.Sign(t, "1", user42()), true)
+	}
+}
+
 func TestUnusableKeysAreLeftOut(t *testing.T) {
 	t.Parallel()
 	p := authtest.NewProvider(t)

@@ -80,11 +80,7 @@ func (v *Verifier) key(t *jwt.Token) (any, error) {
 	if v.jwks == nil {
 		return nil, errors.New("no key is for this algorithm")
 	}
-	key, err := v.jwks.key(id)
-	if err == nil && string(algorithmOf(key)) != t.Method.Alg() {
-		err = errors.New("the key is for another algorithm")
-	}
-	return key, err
+	return v.jwks.key(keyName{id, t.Method.Alg()})
 }
 
 func (v *Verifier) secret(id string) ([]byte, error) {
