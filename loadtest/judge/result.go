@@ -43,7 +43,7 @@ func (f Finding) String() string {
 	return "held"
 }
 
-// NotOversold says whether there are no more orders than units.
+// NotOversold says whether there are no more orders than units, and whether no unit that was sold is left.
 func (r *Result) NotOversold() Finding {
 	stock, left, orders := r.Before.Stock, r.After.Stock, r.After.Orders
 	over := max(0, -left.N)
@@ -55,6 +55,8 @@ func (r *Result) NotOversold() Finding {
 		return Finding{Broken: fmt.Sprintf("%d oversold", over)}
 	case !stock.Known || !orders.Known:
 		return Finding{Unknown: "no oversell: totals lack stock or orders"}
+	case left.Known && left.N+orders.N > stock.N:
+		return Finding{Broken: fmt.Sprintf("%d surplus", left.N+orders.N-stock.N)}
 	}
 	return Finding{}
 }

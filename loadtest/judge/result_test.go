@@ -37,6 +37,8 @@ func TestPromisesHoldBreakOrAreUnknown(t *testing.T) {
 	}
 	negative := good
 	negative.Stock = counted(-3)
+	surplus := good
+	surplus.Stock = counted(2)
 	var none shop.Count
 	for name, c := range map[string]struct {
 		after   shop.Counts
@@ -48,6 +50,8 @@ func TestPromisesHoldBreakOrAreUnknown(t *testing.T) {
 		"all held": {good, counted(0), 0, "held, held, held", verdict.Held},
 		"oversold": {with(counted(12), counted(12), none), counted(0), 0,
 			"2 oversold, held, held", verdict.Wrong},
+		"left and sold": {surplus, counted(0), 0,
+			"2 surplus, held, held", verdict.Wrong},
 		"negative stock": {negative, counted(0), 0, "3 oversold, held, held", verdict.Wrong},
 		"duplicates": {with(counted(10), counted(9), none), counted(0), 0,
 			"held, 1 duplicates, held", verdict.Wrong},
