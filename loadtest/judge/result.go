@@ -155,6 +155,8 @@ func (r *Result) apart() string {
 		return "all claims were refused"
 	case r.Verdicts()[shop.Refused] == 0 && len(r.distinct()) == len(r.Acknowledged()):
 		return "no claim was read as refused, so none met a limit" + because(details(r.Claims))
+	case r.Wanted() > r.Stock && r.unsold() > 0:
+		return "the units were not sold out, so no claim met the limit of the stock: a workload of the file may have fewer"
 	case !r.Open && met < max(2, min(minContenders, (r.BurstSize()+2)/3)):
 		return fmt.Sprintf("only %d claims were in flight while the last order was claimed", met)
 	}

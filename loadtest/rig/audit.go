@@ -140,7 +140,7 @@ func (s *Sale) Audit(ctx context.Context, w Workload, acknowledged []Claim) (Tot
 	if len(accounts) != w.Rounds {
 		return Totals{}, fmt.Errorf("audit: %d coupons in the database, want %d", len(accounts), w.Rounds)
 	}
-	t := Total(accounts, w.wanted())
+	t := Total(accounts, w.Wanted())
 	missing, err := s.Missing(ctx, acknowledged)
 	t.AckedMissing = len(missing)
 	return t, err

@@ -59,9 +59,9 @@ func (w Workload) rules() coupon.Rules {
 	return r
 }
 
-// wanted returns how many orders of a coupon the users want: all that they may have and
+// Wanted returns how many orders of a coupon the users want: all that they may have and
 // ask for, and none once they have returned it.
-func (w Workload) wanted() int {
+func (w Workload) Wanted() int {
 	if w.Returned {
 		return 0
 	}
