@@ -30,7 +30,7 @@ type Reply struct {
 }
 
 // Replies say how replies to claims are read. A reply that is neither accepted nor
-// refused is unknown, and so is a claim without a reply.
+// refused, or both, is unknown, and so is a claim without a reply.
 type Replies struct {
 	Accepted Match   `yaml:"accepted"`
 	Refused  Match   `yaml:"refused"`
@@ -43,13 +43,13 @@ func (r Replies) Read(reply Reply) (outcome, order string) {
 	if r.Order.given() {
 		order, found = r.Order.From(reply)
 	}
-	switch {
-	case found && r.Accepted.matches(reply):
+	switch accepted, refused := found && r.Accepted.matches(reply), r.Refused.matches(reply); {
+	case accepted == refused:
+		return Unknown, ""
+	case accepted:
 		return Accepted, order
-	case r.Refused.matches(reply):
-		return Refused, ""
 	}
-	return Unknown, ""
+	return Refused, ""
 }
 
 // A Match is a condition on a reply. Everything that it has must be so.

@@ -106,6 +106,10 @@ reply:
 	if outcome != Accepted || order != "" {
 		t.Errorf("no order is described: %s, %q", outcome, order)
 	}
+	both := parse(t, minimal+"  refused: {pointer: /errors/0}\n").Reply // as GraphQL, whose status is always the same
+	if outcome, _ = both.Read(Reply{Status: 201, Body: []byte(`{"errors": ["sold out"]}`)}); outcome != Unknown {
+		t.Errorf("accepted and refused: %s", outcome)
+	}
 	text := parse(t, minimal+"  order: {matches: 'no\\. (\\d+)'}\n").Reply
 	outcome, order = text.Read(Reply{Status: 201, Body: []byte("order no. 77")})
 	if outcome != Accepted || order != "77" {

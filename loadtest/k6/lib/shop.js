@@ -25,9 +25,10 @@ export function send(base, { method, url, headers = {}, body, form }, values, na
 export function read(reply, { status, body, error }) {
   const text = body || '';
   const order = given(reply.order) ? extract(reply.order, text) : '';
-  if (order !== undefined && matches(reply.accepted, status, text)) return { verdict: 'accepted', order };
-  if (matches(reply.refused, status, text)) return { verdict: extract(reply.code, text) ?? 'refused' };
-  return { verdict: 'unknown', detail: status ? `status ${status}` : `no reply: ${error}` };
+  const accepted = order !== undefined && matches(reply.accepted, status, text);
+  const refused = matches(reply.refused, status, text);
+  if (accepted === refused) return { verdict: 'unknown', detail: status ? `status ${status}` : `no reply: ${error}` };
+  return accepted ? { verdict: 'accepted', order } : { verdict: extract(reply.code, text) ?? 'refused' };
 }
 
 const given = (rule) => rule && (rule.pointer || rule.matches);
