@@ -24,6 +24,7 @@ type formShop struct {
 	stock int
 	users map[string]bool
 	other []string // what else was asked for
+	late  int      // orders that a count does not find yet: one less each time
 }
 
 func (s *formShop) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -35,7 +36,8 @@ func (s *formShop) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.stock, _ = strconv.Atoi(r.PostFormValue("stock"))
 		s.users = map[string]bool{}
 	case r.URL.Path == "/totals":
-		n := len(s.users)
+		n := max(0, len(s.users)-s.late)
+		s.late = max(0, s.late-1)
 		_ = json.NewEncoder(w).Encode(map[string]int{"stock": s.stock, "orders": n, "users": n})
 	case r.URL.Path == "/order":
 		if !s.users[strings.TrimPrefix(r.PostFormValue("id"), "2026112800000000")] {
@@ -74,4 +76,20 @@ totals:
 	if len(own.other) > 0 {
 		t.Errorf("the shop was asked for %s", own.other)
 	}
+}
+
+func TestShopIsCountedWhenItsOrdersHaveCome(t *testing.T) {
+	t.Parallel()
+	own := &formShop{late: 15}
+	server := httptest.NewServer(own)
+	t.Cleanup(server.Close)
+	s, err := shop.Parse([]byte(`
+url: ` + server.URL + `
+claim: {url: /buy, form: {"the user": "a&b=+{{user}}"}}
+reply: {accepted: {status: [201]}, refused: {status: [409]}}
+begin: {requests: [{url: /begin, form: {stock: "{{stock}}"}}]}
+totals: {after: 1ms, route: {url: /totals, stock: /stock, orders: /orders, users: /users}}
+`))
+	check.NoError(t, err)
+	wantVerdicts(t, judged(t, s, manyUsers), verdict.Held)
 }

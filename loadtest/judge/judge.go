@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"example.com/flashsale/loadtest/report"
 	"example.com/flashsale/loadtest/rig"
@@ -108,13 +109,25 @@ func (r *Result) execute(ctx context.Context) (err error) {
 	if err := r.send(ctx); err != nil {
 		return err
 	}
-	if !rig.Sleep(ctx, r.sale.Totals.After) {
-		return context.Cause(ctx)
-	}
-	if r.After, err = r.sale.Count(ctx); err != nil {
+	if err := r.settle(ctx); err != nil {
 		return err
 	}
 	r.Missing.N, r.Missing.Known, err = r.sale.Missing(ctx, r.told())
+	return err
+}
+
+// settle counts the sale. If its orders come after the replies, it counts until nothing changes, but no longer than a
+// claim may take: what never ends is counted, too.
+func (r *Result) settle(ctx context.Context) (err error) {
+	after, begin := r.sale.Totals.After, time.Now()
+	for r.changing = true; err == nil && r.changing && time.Since(begin) < r.sale.Timeout+after; {
+		before := r.After
+		if !rig.Sleep(ctx, after) {
+			return context.Cause(ctx)
+		}
+		r.After, err = r.sale.Count(ctx)
+		r.changing = after > 0 && r.After != before
+	}
 	return err
 }
 

@@ -135,6 +135,8 @@ func TestWhatProvesNothingSaysWhy(t *testing.T) {
 	unlimited.Control = true
 	unsold := held(resultOf(10, 20, 0)) // as if all others met a conflict
 	unsold.Stock, unsold.Before.Stock, unsold.After.Stock = 11, counted(11), counted(1)
+	changing := held(resultOf(10, 20, 0))
+	changing.changing = true
 	near := held(resultOf(10, 20, 0)) // to its database, or elsewhere
 	near.Limit, near.Delayed = shop.Workload{Delay: 1}, 29
 	for want, r := range map[string]*Result{
@@ -149,6 +151,7 @@ func TestWhatProvesNothingSaysWhy(t *testing.T) {
 		"read as refused":                               held(resultOf(30, 0, 0)),
 		"all claims were refused":                       held(resultOf(0, 30, 0)),
 		"so none met a limit":                           unlimited,
+		"totals still changed after the timeout":        changing,
 		"not sold out, so no claim met the limit":       unsold,
 	} {
 		if got := strings.Join(r.Reasons(), "; "); !strings.Contains(got, want) || r.Verdict().Pass() {

@@ -15,7 +15,7 @@ import (
 // Totals say how the sale is counted. What is asked for in two ways is what the last
 // of them says.
 type Totals struct {
-	After   time.Duration `yaml:"after"` // for a shop that inserts orders after its reply
+	After   time.Duration `yaml:"after"` // for a shop that inserts orders after its reply: until nothing changes for so long
 	SQL     Queries       `yaml:"sql"`
 	Route   Route         `yaml:"route"`
 	Command Command       `yaml:"command"`
