@@ -117,24 +117,20 @@ func (c *conn) CloseWrite() error {
 	return nil
 }
 
-// refuse responds to the request of c, and closes c. Where many are refused at once, only
-// those that have sent their request for certain get the response.
+// refuse responds to the request of c in the background, and closes c. It waits while too many
+// are refused at once: those that have sent their request are gone within no time.
 func (l *Listener) refuse(c net.Conn) {
 	l.refused.Add(1)
-	select {
-	case l.refusing <- struct{}{}:
-		go func() { l.respond(c, time.Second); <-l.refusing }()
-	default:
-		l.respond(c, 5*time.Millisecond)
-	}
+	l.refusing <- struct{}{}
+	go func() { l.respond(c); <-l.refusing }()
 }
 
 // respond reads the request first: with unread data, the kernel would reset the connection,
-// and the client might not read the response. A client that sends nothing gets none.
-func (l *Listener) respond(c net.Conn, limit time.Duration) {
+// and the client might not read the response. A client that sends nothing for a second gets none.
+func (l *Listener) respond(c net.Conn) {
 	defer l.held.Add(-1)
 	defer c.Close()
-	_ = c.SetDeadline(time.Now().Add(limit))
+	_ = c.SetDeadline(time.Now().Add(time.Second))
 	var request [4096]byte
 	if _, err := c.Read(request[:]); err == nil {
 		_, _ = c.Write(l.response)
