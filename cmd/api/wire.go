@@ -143,7 +143,7 @@ func (s *service) openOrders() error {
 		s.orders.Unguard(life.Unguarded{Locked: lockedUser(s.cfg, s.locks), Pause: s.cfg.ClaimPause})
 	}
 	s.add(s.orders.Close)
-	promises := observe.NewPromises(order.NewStore(s.db))
+	promises := observe.NewPromises(s.orderStore())
 	s.add(promises.Close)
 	s.metrics.MustRegister(promises)
 	observe.Slots(s.metrics, s.claims)
@@ -161,6 +161,8 @@ func (s *service) openOrders() error {
 	return s.err
 }
 
+func (s *service) orderStore() *order.Store { return order.NewStore(s.db).Sharded(s.server.Sharded) }
+
 func (s *service) openAPI() error {
 	verifier, err := s.openVerifier()
 	if err != nil {
@@ -168,7 +170,7 @@ func (s *service) openAPI() error {
 	}
 	s.api = httpapi.New(httpapi.Config{
 		Coupons: coupon.NewStore(s.db), Cache: s.cache, CouponIDs: idgen.New(s.rdb, s.cfg.RedisPrefix+"icr:coupon"),
-		Claims: s.claims, Orders: order.NewStore(s.db), Life: s.orders, Verifier: verifier, Now: s.clock.Now,
+		Claims: s.claims, Orders: s.orderStore(), Life: s.orders, Verifier: verifier, Now: s.clock.Now,
 		Users:          ratelimit.New[int64](s.cfg.UserRate, s.cfg.UserBurst),
 		Addresses:      ratelimit.New[netip.Prefix](s.cfg.AddressRate, s.cfg.AddressBurst),
 		TrustedProxies: s.cfg.TrustedProxies, CORSOrigins: s.cfg.CORSOrigins,

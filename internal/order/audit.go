@@ -84,6 +84,10 @@ func (s *Store) audit(ctx context.Context, couponID int64, windows []window) (a 
 	for _, w := range windows {
 		args, perUser = append(args, w.Begin, w.End), max(perUser, w.PerUser)
 	}
+	users := `user_id` // the unique key's order, in which no row is sorted
+	if s.sharded() {
+		users = `shard_key, user_id` // so that each shard groups its own rows
+	}
 	q := `
 		SELECT SUM(initial_stock) AS initial_stock, SUM(stock) AS stock, SUM(orders) AS orders,
 		       SUM(distinct_users) AS distinct_users, SUM(most_per_user) AS most_per_user, SUM(excess) AS excess,
@@ -101,7 +105,7 @@ func (s *Store) audit(ctx context.Context, couponID int64, windows []window) (a 
 				       COALESCE(SUM(used_at IS NULL AND expires_at < UTC_TIMESTAMP(3) - INTERVAL 1 MINUTE), 0) AS overdue,
 				       SUM(NOT (created_at BETWEEN ? AND ?` +
 		strings.Repeat(` OR created_at BETWEEN ? AND ?`, len(windows)-1) + `)) AS outside
-				FROM coupon_orders WHERE coupon_id = ? GROUP BY shard_key, user_id
+				FROM coupon_orders WHERE coupon_id = ? GROUP BY ` + users + `
 			) n
 			UNION ALL
 			SELECT 0, 0, 0, 0, 0, 0, 0, 0, 0, COUNT(IF(how = 'returned', 1, NULL)), COUNT(IF(how = 'expired', 1, NULL))

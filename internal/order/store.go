@@ -54,10 +54,16 @@ const endedColumns = `id, coupon_id, user_id, number, created_at, CAST(NULL AS D
 	NULL AS used_ref, ended_at, how AS state`
 
 // A Store reads orders from MySQL.
-type Store struct{ db *sqlx.DB }
+type Store struct {
+	db      *sqlx.DB
+	sharded func() bool
+}
 
 // NewStore returns a Store that reads db's orders.
-func NewStore(db *sqlx.DB) *Store { return &Store{db} }
+func NewStore(db *sqlx.DB) *Store { return &Store{db, func() bool { return false }} }
+
+// Sharded returns a Store of the same orders, which known says are on several shards.
+func (s *Store) Sharded(known func() bool) *Store { return &Store{s.db, known} }
 
 // Find returns an order, which may have ended, or ErrNotFound.
 func (s *Store) Find(ctx context.Context, id int64) (Order, error) {
