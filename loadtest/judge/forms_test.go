@@ -10,6 +10,8 @@ import (
 	"sync"
 	"testing"
 
+	"golang.org/x/net/netutil"
+
 	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/lab/labtest"
 	"example.com/flashsale/loadtest/rig"
@@ -78,12 +80,14 @@ totals:
 	}
 }
 
-func TestShopIsCountedWhenItsOrdersHaveCome(t *testing.T) {
-	t.Parallel()
-	own := &formShop{late: 15}
-	server := httptest.NewServer(own)
+// start returns the file of s, which serves so many connections at a time.
+func (s *formShop) start(t *testing.T, connections int) *shop.Shop {
+	t.Helper()
+	server := httptest.NewUnstartedServer(s)
+	server.Listener = netutil.LimitListener(server.Listener, connections)
+	server.Start()
 	t.Cleanup(server.Close)
-	s, err := shop.Parse([]byte(`
+	file, err := shop.Parse([]byte(`
 url: ` + server.URL + `
 claim: {url: /buy, form: {"the user": "a&b=+{{user}}"}}
 reply: {accepted: {status: [201]}, refused: {status: [409]}}
@@ -91,5 +95,16 @@ begin: {requests: [{url: /begin, form: {stock: "{{stock}}"}}]}
 totals: {after: 1ms, route: {url: /totals, stock: /stock, orders: /orders, users: /users}}
 `))
 	check.NoError(t, err)
-	wantVerdicts(t, judged(t, s, manyUsers), verdict.Held)
+	return file
+}
+
+func TestShopIsCountedWhenItsOrdersHaveCome(t *testing.T) {
+	t.Parallel()
+	wantVerdicts(t, judged(t, (&formShop{late: 15}).start(t, 1000), manyUsers), verdict.Held)
+}
+
+// As Apache with mod_php, whose processes wait for more requests: all but one, which is for the begin.
+func TestClaimsLeaveTheirConnectionsToOthers(t *testing.T) {
+	t.Parallel()
+	wantVerdicts(t, judged(t, new(formShop).start(t, 2), manyUsers), verdict.Held)
 }

@@ -62,7 +62,7 @@ func send(
 	}
 	requests := make([][]byte, w.BurstSize())
 	for n := range requests {
-		requests[n] = sessions[n%len(sessions)].Request(w.Number(n))
+		requests[n] = sessions[n%len(sessions)].Request(w.Number(n), connections > n)
 	}
 	var answers []answer
 	g, err := generator.New(address, t.Shop.Timeout,

@@ -122,10 +122,13 @@ func (s *Session) keep(step Step, r Reply) error {
 }
 
 // Request returns the request of the burst as it is sent. Number is which of its user's
-// orders it is for.
-func (s *Session) Request(number int) []byte {
+// orders it is for. The last request of its connection says so: some shops have a process for each connection.
+func (s *Session) Request(number int, last bool) []byte {
 	s.values["number"] = strconv.Itoa(number)
 	f := s.shop.Claim.With(s.values)
+	if last {
+		f.Headers["Connection"] = "close"
+	}
 	if len(s.shop.Steps) > 1 { // else there are no cookies
 		s.addCookies(f)
 	}

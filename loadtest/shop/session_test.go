@@ -130,7 +130,7 @@ reply: {accepted: {status: [200]}}
 	all, err := s.Sessions(t.Context(), []User{{ID: "1"}}, 2, "")
 	check.NoError(t, err)
 	for number := 1; number <= 2; number++ {
-		all[0].Request(number)
+		all[0].Request(number, true)
 	}
 	begin := time.Now()
 	for number := 1; number <= 2; number++ {
