@@ -1,7 +1,6 @@
 package rig
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"os"
@@ -75,6 +74,6 @@ func (c *Claim) readWhole(row map[string]string, s *shop.Shop) {
 // Read sets what a reply of another shop says of c.
 func (c *Claim) Read(s *shop.Shop, r shop.Reply) {
 	if c.Verdict, c.Order = s.Reply.Read(r); c.Verdict == shop.Unknown {
-		c.Detail = fmt.Sprintf("status %d\n%.100q", r.Status, bytes.TrimSpace(r.Body))
+		c.Detail = fmt.Sprintf("status %d\n%q", r.Status, r.Said())
 	}
 }

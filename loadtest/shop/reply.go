@@ -3,6 +3,7 @@ package shop
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"regexp"
 	"slices"
@@ -27,6 +28,30 @@ type Reply struct {
 	Status int
 	Header http.Header // may be nil where nothing looks at it
 	Body   []byte
+}
+
+// Said returns what is said first, of a page in HTML as a reader sees it.
+func (r Reply) Said() string {
+	text := r.Body
+	if bytes.HasPrefix(bytes.TrimSpace(text), []byte("<")) {
+		text = visible(text)
+	}
+	return fmt.Sprintf("%.200s", bytes.Join(bytes.Fields(text), []byte(" ")))
+}
+
+func visible(page []byte) (text []byte) {
+	hidden := false
+	for tokens := html.NewTokenizer(bytes.NewReader(page)); ; {
+		switch kind := tokens.Next(); {
+		case kind == html.ErrorToken:
+			return text
+		case kind == html.TextToken && !hidden:
+			text = append(append(text, ' '), html.UnescapeString(string(tokens.Text()))...)
+		case kind != html.TextToken:
+			name, _ := tokens.TagName()
+			hidden = kind == html.StartTagToken && (string(name) == "script" || string(name) == "style")
+		}
+	}
 }
 
 // Replies say how replies to claims are read. A reply that is neither accepted nor

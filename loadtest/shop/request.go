@@ -1,7 +1,6 @@
 package shop
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"fmt"
@@ -124,5 +123,5 @@ func (s *Shop) call(ctx context.Context, r Request, v Values) (Reply, error) {
 
 // unexpected says what a request was replied.
 func unexpected(r Reply) error {
-	return fmt.Errorf("%s: status %d: %.200s", cmp.Or(r.To, "the burst"), r.Status, bytes.TrimSpace(r.Body))
+	return fmt.Errorf("%s: status %d: %s", cmp.Or(r.To, "the burst"), r.Status, r.Said())
 }

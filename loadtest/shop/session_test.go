@@ -34,6 +34,19 @@ func TestPartsOfAReplyAreKept(t *testing.T) {
 	}
 }
 
+func TestPageIsToldAsItsReaderSeesIt(t *testing.T) {
+	t.Parallel()
+	for body, want := range map[string]string{
+		"\n<!doctype html><title>A shop</title><style>a {}</style><script>if (a<b) {}</script>\n<p>Sold&nbsp;<b>out</b>": "A shop Sold out",
+		"{\"a\":\n1}": `{"a": 1}`,
+		"a < b":       "a < b",
+	} {
+		if got := (Reply{Body: []byte(body)}).Said(); got != want {
+			t.Errorf("%q: %q, want %q", body, got, want)
+		}
+	}
+}
+
 func TestFieldsOfAFormAreEncoded(t *testing.T) {
 	t.Parallel()
 	s := parse(t, `
