@@ -31,6 +31,7 @@ var constants = []struct{ file, name, meaning string }{
 	{"internal/coupon/segments.go", "MaxSegments", "segments of a coupon's stock"},
 	{"internal/lock/grant.go", "releaseTimeout", "releasing a lock"},
 	{"internal/httpapi/body.go", "maxBody", "a request's body, in bytes"},
+	{"internal/httpapi/orders.go", "auditTimeout", "an audit of a coupon, or two thirds of `CLAIM_TIMEOUT`"},
 	{"internal/httpapi/health.go", "probeTimeout", "a server's reply to `/readyz`"},
 	{"internal/httpapi/rate_limit.go", "refusalDelay", "delay of a 429, so that a client cannot repeat it at once"},
 	{"internal/httpapi/rate_limit.go", "maxDelayed", "429s that are delayed at a time; more are sent at once"},

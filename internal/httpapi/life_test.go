@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"example.com/flashsale/internal/check"
 )
 
@@ -114,4 +116,16 @@ func TestPageCutsNoUser(t *testing.T) {
 	if seen != 15 {
 		t.Errorf("%d orders, want 15", seen)
 	}
+}
+
+// An audit reads all orders of a coupon, and a sale has many.
+func TestAuditHasMoreTimeThanAClaim(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	id := f.createCoupon(t, 5)
+	c := f.cfg
+	c.Metrics, c.Timeout = prometheus.NewRegistry(), 1
+	f.API = New(c)
+	wantProblem(t, f.do("GET", "/coupons/"+id, adminToken(t), ""), 503, "unavailable")
+	wantStatus(t, f.do("GET", "/coupons/"+id+"/audit", adminToken(t), ""), 200)
 }

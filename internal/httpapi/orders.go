@@ -85,6 +85,12 @@ func (a *API) listOrders(ctx context.Context, in *Page) (*orderList, error) {
 	return out, nil
 }
 
+const (
+	auditRoute = "GET /coupons/{id}/audit"
+	// auditTimeout bounds an audit, which reads all orders of a coupon. It is below nginx's proxy_read_timeout.
+	auditTimeout = 9 * time.Second
+)
+
 // An Audit is the JSON form of order.Audit.
 type Audit struct {
 	CouponID      ID  `json:"coupon_id"`

@@ -51,7 +51,7 @@ func (a *API) routes() http.Handler {
 	handle(a, sale, auth.RoleAdmin, "GET /coupons/{id}/orders", "List orders of a coupon", a.listCouponOrders,
 		couponNotFound)
 	handle(a, sale, auth.RoleAdmin, exportRoute, "Export orders of a coupon", a.exportOrders, couponNotFound)
-	handle(a, sale, auth.RoleAdmin, "GET /coupons/{id}/audit", "Audit a coupon", a.audit, couponNotFound)
+	handle(a, sale, auth.RoleAdmin, auditRoute, "Audit a coupon", a.audit, couponNotFound)
 	return r
 }
 
@@ -69,8 +69,12 @@ func handle[I, O any](a *API, sale huma.API, role auth.Role, route, summary stri
 	if reflect.TypeFor[O]() == reflect.TypeFor[huma.StreamResponse]() {
 		op.Responses["200"] = exportResponse()
 	}
+	deadline := a.cfg.Timeout.Work()
+	if route == auditRoute {
+		deadline = max(deadline, auditTimeout)
+	}
 	huma.Register(sale, op, func(ctx context.Context, in *I) (*O, error) {
-		ctx, cancel := context.WithTimeout(ctx, a.cfg.Timeout.Work())
+		ctx, cancel := context.WithTimeout(ctx, deadline)
 		defer cancel()
 		out, err := serve(ctx, in)
 		if err != nil {
