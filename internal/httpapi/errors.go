@@ -94,6 +94,7 @@ var (
 
 	// nginx sends these; net/http itself refuses such requests in plain text
 	badRequest      = newProblem(400, "bad_request", "The request line or a header is malformed.")
+	uriTooLong      = newProblem(414, "uri_too_long", "The request line is too long.")
 	headersTooLarge = newProblem(431, "headers_too_large", "The headers are too long.")
 	notImplemented  = newProblem(501, "not_implemented", "This Transfer-Encoding is not supported.")
 	wrongVersion    = newProblem(505, "http_version_not_supported", "This version of HTTP is not supported.")

@@ -15,7 +15,7 @@ import (
 // everyBody those of operations that read a body.
 var (
 	everyOperation = []*Problem{
-		badRequest, unauthorized, invalidToken, rateLimited, headersTooLarge,
+		badRequest, unauthorized, invalidToken, uriTooLong, rateLimited, headersTooLarge,
 		internal, notImplemented, unavailable, overloaded, wrongVersion,
 	}
 	everyBody = []*Problem{tooLarge, invalidJSON, incompleteBody, bodyTooSlow, unsupportedMedia}
