@@ -31,11 +31,11 @@ var fairLockType = lockType{
 // FairLock returns Redisson's fair lock. Its waiters, in Go and in Java, get
 // the lock in the order in which their first requests reached the server.
 //
-// A Go waiter that dies, or cannot reach the server, is removed from the queue
-// 3 s after it has become the head. A waiter that was removed while it lived
-// joins the queue again at its end. When all other waiters are in Java, a dead
-// Go waiter that was behind a Java waiter can stay for that waiter's wait time
-// (5 minutes by default), as a dead Java waiter does.
+// A waiter that dies, or cannot reach the server, is removed from the queue 3 s after it
+// has become the head: in Java only if the lock is free by then and a Go waiter is behind
+// it. A waiter that was removed while it lived joins the queue again at its end. When all
+// other waiters are in Java, a dead waiter that was behind a Java waiter can stay for that
+// waiter's wait time (5 minutes by default) or longer.
 //
 // Go writes deadlines by the clock of the server, Java by its own. Keep these
 // clocks synchronized.

@@ -6,7 +6,7 @@
 -- without owner, ARGV[5] 1 to join the queue, 0 not to
 -- Returns 0 if acquired, else minus the ms after which to try again at the latest.
 local owner = ARGV[2]
-local first, deadline, removed = head()
+local first, deadline, changed = head()
 local ttl = redis.call('pttl', KEYS[1]) -- -2: the lock is free
 if ttl == -2 and (not first or first == owner) or redis.call('hexists', KEYS[1], owner) == 1 then
 	dequeue(owner)
@@ -14,8 +14,8 @@ if ttl == -2 and (not first or first == owner) or redis.call('hexists', KEYS[1],
 	redis.call('pexpire', KEYS[1], ARGV[1])
 	return 0
 end
-if ttl == -2 and removed then
-	notify(ARGV[3], ARGV[4] .. ':' .. first, '0') -- no release will notify the new head
+if ttl == -2 and changed then
+	notify(ARGV[3], ARGV[4] .. ':' .. first, '0') -- no release will
 end
 if ARGV[5] == '1' then
 	if not redis.call('zscore', KEYS[3], owner) then
@@ -25,14 +25,15 @@ if ARGV[5] == '1' then
 	-- A Java waiter that leaves the queue subtracts its wait time from the
 	-- deadlines of all waiters behind it. The wait time is 5 minutes by default;
 	-- a longer one shows in the deadline of that waiter.
-	local allowance = 0
+	local allowance, previous = 0, now
 	local latest = redis.call('zrevrange', KEYS[3], 0, 0, 'withscores')[2]
 	if tonumber(latest) > now + go_timeout then
 		for _, other in ipairs(redis.call('lrange', KEYS[2], 0, -1)) do
 			if other == owner then
 				break
 			elseif not is_go(other) then
-				allowance = allowance + math.max(300000, (redis.call('zscore', KEYS[3], other) or now) - now)
+				local theirs = tonumber(redis.call('zscore', KEYS[3], other) or previous)
+				allowance, previous = allowance + math.max(300000, theirs - previous), theirs
 			end
 		end
 	end
