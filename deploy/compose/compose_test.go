@@ -307,6 +307,9 @@ func TestNginxRunsTestedConfiguration(t *testing.T) {
 	if len(listen) != 1 || len(nginx.Ports) != 1 || listen[0] != "8080" || nginx.Ports[0].Target != 8080 {
 		t.Errorf("nginx listens on %v and publishes %v", listen, nginx.Ports)
 	}
+	if !strings.Contains(nginx.Entrypoint[2], "pid nginx.pid;") { // only root may write the image's
+		t.Errorf("nginx starts by %s", nginx.Entrypoint[2])
+	}
 }
 
 // A recreated container has a new address. Without these directives nginx looks

@@ -101,10 +101,11 @@ func (e Edit) apply(dir string) error {
 // globalDirectives returns what -g adds to nginx.conf: nginx stays a child of
 // this process, and under root its workers may open files in the lab.
 func globalDirectives() string {
+	global := "daemon off; pid nginx.pid;"
 	if isRoot() {
-		return "daemon off; user root;"
+		global += " user root;"
 	}
-	return "daemon off;"
+	return global
 }
 
 // writeConfig copies the directory conf to dir. In the copy nginx listens on
