@@ -126,11 +126,12 @@ func (l *Listener) refuse(c net.Conn) {
 }
 
 // respond reads the request first: with unread data, the kernel would reset the connection,
-// and the client might not read the response. A client that sends nothing for a second gets none.
+// and the client might not read the response. A client that sends nothing for two seconds gets
+// none. The writing has no deadline: nothing else is in the connection's buffer.
 func (l *Listener) respond(c net.Conn) {
 	defer l.held.Add(-1)
 	defer c.Close()
-	_ = c.SetDeadline(time.Now().Add(time.Second))
+	_ = c.SetReadDeadline(time.Now().Add(2 * time.Second))
 	var request [4096]byte
 	if _, err := c.Read(request[:]); err == nil {
 		_, _ = c.Write(l.response)
