@@ -152,14 +152,8 @@ func openEtcd(_ context.Context, s Servers) (Opened, error) {
 	return Opened{l, l.Ping, func() { _ = client.Close() }}, nil
 }
 
-// openMemcache resolves the names of the servers, once: the client would go on without
-// any server if that failed.
 func openMemcache(_ context.Context, s Servers) (Opened, error) {
-	servers, err := memcachelock.Servers(s.Memcached...)
-	if err != nil {
-		return Opened{}, err
-	}
-	client := memcache.NewFromSelector(servers)
+	client := memcache.NewFromSelector(memcachelock.Servers(s.Memcached...))
 	client.MaxIdleConns = s.Conns
 	l := memcachelock.New(client)
 	return Opened{l, l.Ping, func() { _ = client.Close() }}, nil

@@ -6,10 +6,13 @@
 package memcachelock
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"hash/crc32"
+	"net"
 	"slices"
 	"strings"
 	"time"
@@ -31,17 +34,43 @@ type Locker struct {
 // order of the addresses does not matter, nor do one that is repeated and capitals in a
 // host. All clients must have the same servers, and write each as the others do: one
 // more, or a name here and its number there, gives a key two holders.
-func Servers(addresses ...string) (*memcache.ServerList, error) {
-	var sorted []string
+//
+// A name is looked up each time that the client connects: a server that is recreated may
+// have another address.
+func Servers(addresses ...string) memcache.ServerSelector {
+	var s servers
 	for _, address := range addresses {
-		if !strings.Contains(address, "/") {
-			address = strings.ToLower(address)
+		if strings.Contains(address, "/") {
+			s = append(s, server{"unix", address})
+		} else {
+			s = append(s, server{"tcp", strings.ToLower(address)})
 		}
-		sorted = append(sorted, address)
 	}
-	slices.Sort(sorted)
-	servers := new(memcache.ServerList)
-	return servers, servers.SetServers(slices.Compact(sorted)...)
+	slices.SortFunc(s, func(a, b server) int { return cmp.Compare(a.address, b.address) })
+	return slices.Compact(s)
+}
+
+type servers []server
+
+// A server is a net.Addr whose name the client's dialer looks up.
+type server struct{ network, address string }
+
+func (s server) Network() string { return s.network }
+func (s server) String() string  { return s.address }
+
+// PickServer implements memcache.ServerSelector.
+func (s servers) PickServer(key string) (net.Addr, error) {
+	return s[crc32.ChecksumIEEE([]byte(key))%uint32(len(s))], nil
+}
+
+// Each implements memcache.ServerSelector.
+func (s servers) Each(f func(net.Addr) error) error {
+	for _, server := range s {
+		if err := f(server); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // New returns a locker that uses mc. The Timeout of mc bounds every request.

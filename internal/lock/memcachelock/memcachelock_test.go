@@ -61,9 +61,7 @@ func TestOrderOfTheServersDoesNotMatter(t *testing.T) {
 	t.Parallel()
 	a, b := labtest.SharedMemcached(t).Address, labtest.Memcached(t).Address
 	open := func(addresses ...string) lock.Locker {
-		servers, err := memcachelock.Servers(addresses...)
-		check.NoError(t, err)
-		return memcachelock.New(memcache.NewFromSelector(servers))
+		return memcachelock.New(memcache.NewFromSelector(memcachelock.Servers(addresses...)))
 	}
 	lockers := []lock.Locker{open(a, b), open(b, a), open(b, a, b)}
 	for i := range 30 {
@@ -72,6 +70,16 @@ func TestOrderOfTheServersDoesNotMatter(t *testing.T) {
 		for _, l := range lockers {
 			locktest.WantLocked(t, l, key)
 		}
+	}
+}
+
+// The dialer looks it up.
+func TestNameOfAServerIsDialled(t *testing.T) {
+	t.Parallel()
+	mc := memcache.NewFromSelector(memcachelock.Servers("None.invalid:11211"))
+	mc.DialContext = func(_ context.Context, _, address string) (net.Conn, error) { return nil, errors.New(address) }
+	if err := mc.Ping(); err == nil || err.Error() != "none.invalid:11211" {
+		t.Errorf("dialled %v", err)
 	}
 }
 
