@@ -114,11 +114,20 @@ func (s *Session) keep(step Step, r Reply) error {
 			return fmt.Errorf("no %s in the reply: %w", name, unexpected(r))
 		}
 		if http.CanonicalHeaderKey(step.Keep[name].Header) == "Location" {
-			value = strings.TrimPrefix(value, s.base.String())
+			value = s.path(value)
 		}
 		s.values[name] = value
 	}
 	return nil
+}
+
+// path returns an address of the shop, which is one of https if the shop is behind TLS, as a path.
+func (s *Session) path(address string) string {
+	u, err := url.Parse(address)
+	if err != nil || u.Host != s.base.Host {
+		return address
+	}
+	return strings.TrimPrefix(u.RequestURI(), s.base.EscapedPath())
 }
 
 // Request returns the request of the burst as it is sent. Number is which of its user's

@@ -3,6 +3,7 @@ package shop
 import (
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -110,6 +111,19 @@ reply: {accepted: {status: [200]}}
 	}
 	if _, err := s.call(t.Context(), Request{URL: "/"}, nil); err == nil || !strings.Contains(err.Error(), "status 302") {
 		t.Error(err)
+	}
+}
+
+func TestLocationOfTheShopIsAPath(t *testing.T) {
+	t.Parallel()
+	base, err := url.Parse("http://h:1/base")
+	check.NoError(t, err)
+	for location, want := range map[string]string{
+		"http://h:1/base/a?b=1": "/a?b=1", "https://h:1/base/a": "/a", "/a": "/a", "https://g/a": "https://g/a",
+	} {
+		if got := (&Session{base: base}).path(location); got != want {
+			t.Errorf("%s: %s, want %s", location, got, want)
+		}
 	}
 }
 
