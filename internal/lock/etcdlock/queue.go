@@ -87,6 +87,8 @@ func (l *lease) findOwn(ctx context.Context, own *etcdserverpb.RangeResponse) (p
 		return place{}, lock.ErrLocked
 	}
 	l.revision = own.Kvs[0].CreateRevision
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
 	return l.place(ctx)
 }
 

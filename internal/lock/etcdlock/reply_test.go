@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"go.etcd.io/etcd/api/v3/etcdserverpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
 
@@ -57,5 +58,24 @@ func TestReleaseBeforeTheWatchIsFound(t *testing.T) {
 	defer cancel()
 	if after, err := waiter.nextPlace(ctx, before); err != nil || after.predecessor != "" {
 		t.Errorf("behind %q, %v, want the waiter to be first", after.predecessor, err)
+	}
+}
+
+// The reply to the put is lost, the second put is refused, and then etcd stalls.
+func TestPlaceAfterALostReplyIsNotAwaitedWithoutEnd(t *testing.T) {
+	t.Parallel()
+	server := labtest.Etcd(t)
+	held := locktest.MustTryLock(t, New(dial(t, server)), "k", time.Minute).(*lease)
+	own, err := held.cli.Get(t.Context(), held.etcdKey)
+	check.NoError(t, err)
+	server.Pause()
+	defer server.Resume()
+	found := make(chan error, 1)
+	go func() {
+		_, err := held.findOwn(context.Background(), (*etcdserverpb.RangeResponse)(own))
+		found <- err
+	}()
+	if err := check.Receive(t, "the place", found); err == nil {
+		t.Error("etcd, which stalls, has replied")
 	}
 }
