@@ -75,7 +75,7 @@ func withoutNotifications() *maintnotifications.Config {
 
 func single(url string, conns int, certificate clientCertificate) (redis.UniversalClient, error) {
 	o, err := redis.ParseURL(url)
-	if err != nil {
+	if err != nil || o.DB < 0 {
 		return nil, errRedisURL
 	}
 	if err := certificate.add(o.TLSConfig); err != nil {
@@ -92,7 +92,7 @@ func single(url string, conns int, certificate clientCertificate) (redis.Univers
 
 func sentinel(url string, conns int, certificate clientCertificate) (redis.UniversalClient, error) {
 	o, err := redis.ParseFailoverURL(url)
-	if err != nil || o.MasterName == "" {
+	if err != nil || o.MasterName == "" || o.DB < 0 {
 		return nil, errRedisURL
 	}
 	if err := certificate.add(o.TLSConfig); err != nil {

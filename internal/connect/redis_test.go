@@ -44,6 +44,8 @@ func TestBadRedisURLIsAnErrorWithoutThePassword(t *testing.T) {
 		"redis+cluster://user:hunter2@host:1?nonsense=1", "unix+cluster:///path?password=hunter2",
 		"redis://user:hunter2@host:1/x", "redis://user:1#hunter2@host:1",
 		"redis://:hunter2@[::1",
+		// go-redis takes the database 0
+		"redis://host:1/-1", "unix:///path?db=-1", "redis+sentinel://host:1/-1?master_name=m",
 	} {
 		rdb, err := connect.Redis(url, 1)
 		if err == nil {
