@@ -4,6 +4,9 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/go-zookeeper/zk"
 
 	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/lab/labtest"
@@ -71,6 +74,18 @@ func TestSessionTimeoutBelowTheTTLIsNotReady(t *testing.T) {
 	t.Parallel()
 	env := map[string]string{"LOCK": "zk", "ZK_ADDR": labtest.SharedZooKeeper(t).Address, "LOCK_TTL": "61s"}
 	begin(t, environ(t, env)).waitsFor(t, "zk")
+}
+
+// Another program keeps the locks' directory for itself.
+func TestZooKeeperThatRefusesLocksIsNotReady(t *testing.T) {
+	t.Parallel()
+	server := labtest.ZooKeeper(t)
+	conn, _, err := zk.Connect([]string{server.Address}, time.Minute, zk.WithLogInfo(false))
+	check.NoError(t, err)
+	defer conn.Close()
+	_, err = conn.Create("/locks", nil, 0, zk.WorldACL(zk.PermRead))
+	check.NoError(t, err)
+	begin(t, environ(t, map[string]string{"LOCK": "zk", "ZK_ADDR": server.Address})).waitsFor(t, "zk")
 }
 
 // wantUnavailable waits until only the named server keeps the instance from being ready.

@@ -41,7 +41,12 @@ func (s *service) openLocker(name, label string, classes ...string) (*lock.Clien
 	}
 	s.add(l.Close)
 	if l.Ping != nil {
-		probes = append(probes, httpapi.Probe{Name: name, Check: l.Ping})
+		probes = append(probes, httpapi.Probe{Name: name, Check: func(ctx context.Context) error {
+			if err := l.Ping(ctx); err != nil {
+				return err
+			}
+			return tryLock(ctx, l.Locker, probeKey(s.cfg)) // a server may reply, and refuse its locks
+		}})
 	}
 	client := lock.New(l.Locker, lock.WithObserver(observe.Locks(s.metrics, label, classes...)))
 	s.add(client.Close)
