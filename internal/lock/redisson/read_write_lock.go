@@ -42,6 +42,10 @@ func rwChannel(name string) string { return prefixed("redisson_rwlock", name) }
 // ReadLock returns the read lock of Redisson's RReadWriteLock. Its leases
 // exclude writers, but not each other. As in Redisson, readers that come without a
 // pause keep a writer waiting.
+//
+// A ttl must not be longer than the lockWatchdogTimeout of Java's readers, 30 s by default:
+// their renewal sets the end of the whole lock. If they die, it ends, and a writer in either
+// language enters beside the Go readers.
 func (c *Client) ReadLock() RLock { return RLock{locker{c, &readLockType}} }
 
 // WriteLock returns the write lock of Redisson's RReadWriteLock. Expired read
