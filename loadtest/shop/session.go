@@ -2,6 +2,7 @@ package shop
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
 	"maps"
 	"net/http"
@@ -32,10 +33,21 @@ const (
 	perClaim = "claim"
 )
 
+// uuid is the placeholder of what is new in each request, as an Idempotency-Key.
+const uuid = "uuid"
+
+func newUUID() string {
+	var b [16]byte
+	_, _ = rand.Read(b[:])               // it returns no error
+	b[6], b[8] = b[6]&15|64, b[8]&63|128 // version 4
+	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
+}
+
 // Plain reports whether a claim is one request, and its outcome is in the status and the
 // body: that is what k6 and JMeter can send.
 func (s *Shop) Plain() bool {
-	return len(s.Steps) == 1 && s.Reply.Accepted.plain() && s.Reply.Refused.plain() && s.Reply.Order.plain()
+	return len(s.Steps) == 1 && !uses(s.Claim, uuid) &&
+		s.Reply.Accepted.plain() && s.Reply.Refused.plain() && s.Reply.Order.plain()
 }
 
 // Numbered reports whether a claim says which of its user's orders it is for.
@@ -97,6 +109,7 @@ func (s *Shop) prepare(ctx context.Context, all []*Session) error {
 
 // take sends the request of a step, to no other address than the shop's.
 func (s *Session) take(ctx context.Context, step Step) (Reply, error) {
+	s.values[uuid] = newUUID()
 	if address := step.URL.With(s.values); !strings.HasPrefix(address, "/") {
 		return Reply{}, fmt.Errorf("%s is not an address of the shop: %q", step.URL, address)
 	}
@@ -133,7 +146,7 @@ func (s *Session) path(address string) string {
 // Request returns the request of the burst as it is sent. Number is which of its user's
 // orders it is for. The last request of its connection says so: some shops have a process for each connection.
 func (s *Session) Request(number int, last bool) []byte {
-	s.values["number"] = strconv.Itoa(number)
+	s.values["number"], s.values[uuid] = strconv.Itoa(number), newUUID()
 	f := s.shop.Claim.With(s.values)
 	if last {
 		f.Headers["Connection"] = "close"

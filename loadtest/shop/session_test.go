@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -123,6 +124,24 @@ func TestLocationOfTheShopIsAPath(t *testing.T) {
 	} {
 		if got := (&Session{base: base}).path(location); got != want {
 			t.Errorf("%s: %s, want %s", location, got, want)
+		}
+	}
+}
+
+// A shop that wants an Idempotency-Key takes two clicks with one key for one.
+func TestEachRequestHasAKeyOfItsOwn(t *testing.T) {
+	t.Parallel()
+	s := parse(t, "url: http://h\nclaim: {url: '/{{uuid}}'}\nreply: {accepted: {status: [200]}}\n")
+	all, err := s.Sessions(t.Context(), []User{{ID: "1"}}, 2, "")
+	check.NoError(t, err)
+	keys := map[string]bool{}
+	for range 100 {
+		keys[string(all[0].Request(1, true))] = true
+	}
+	key := regexp.MustCompile(`^GET /[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12} `)
+	for request := range keys {
+		if !key.MatchString(request) || len(keys) != 100 || s.Plain() {
+			t.Fatalf("%d keys, as in %q; sent by k6: %v", len(keys), request, s.Plain())
 		}
 	}
 }
