@@ -118,6 +118,7 @@ func explained(err error) error {
 		{"WRONGTYPE", "another program uses this key: set REDIS_PREFIX"},
 		{"OOM", "the memory of Redis is full: raise maxmemory"},
 		{"MOVED", "this is a node of a cluster: let REDIS_URL begin with redis+cluster"},
+		{"context deadline exceeded", "Redis does not reply; if REDIS_URL begins with rediss, it may not speak TLS"},
 		{"ERR syntax error", "the service needs Redis 7 or later, or Valkey"},
 		{"sentinels specified in configuration are unreachable: redis: nil", "the sentinels know no such master_name"},
 		{"redis: nil", nameless}, // unknown-endpoint

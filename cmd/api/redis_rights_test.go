@@ -122,6 +122,7 @@ func TestURLOfAnotherTopologyIsExplained(t *testing.T) {
 	sentinel, _, _ := strings.Cut(sentinels, "?")
 	for url, says := range map[string]string{
 		strings.Replace(node, "redis+cluster", "redis", 1):       "let REDIS_URL begin with redis+cluster",
+		strings.Replace(node, "redis+cluster", "rediss", 1):      "it may not speak TLS",
 		strings.Replace(sentinel, "redis+sentinel", "redis", 1):  "let REDIS_URL begin with redis+sentinel",
 		strings.Replace(sentinels, "name=main", "name=other", 1): "no such master_name",
 	} {
