@@ -21,7 +21,7 @@ const (
 	// probeTimeout bounds the probes. A server that needs longer to reply cannot
 	// serve a burst.
 	probeTimeout = time.Second
-	// neverSlow keeps runs of the probes apart: an older result must not be logged after a newer one.
+	// neverSlow keeps runs apart: of the probes, no older result must be logged after a newer one.
 	neverSlow = math.MaxInt64
 )
 

@@ -75,8 +75,9 @@ type API struct {
 	outage   rate.Sometimes // says when to log that requests are unavailable
 	failing  sync.Map       // the causes by the names of the probes that failed the last time
 	probes   *batchread.Reader[struct{}, struct{}, []error]
-	unready  atomic.Bool   // a server that claims need is unavailable: see Watch
-	suspect  chan struct{} // has an element if Watch is to look at once
+	audits   *batchread.Reader[int64, struct{}, order.Audit] // by coupon: each occupies a connection for long
+	unready  atomic.Bool                                     // a server that claims need is unavailable: see Watch
+	suspect  chan struct{}                                   // has an element if Watch is to look at once
 	draining atomic.Bool
 	delayed  chan struct{} // has an element for each refusal that waits
 	clientIP func(http.Handler) http.Handler
@@ -91,6 +92,7 @@ func New(c Config) *API {
 		delayed: make(chan struct{}, min(maxDelayed, c.Connections/2)),
 		suspect: make(chan struct{}, 1), clientIP: clientIP(c.TrustedProxies)}
 	a.probes = batchread.New(neverSlow, a.runProbes)
+	a.audits = batchread.New(neverSlow, a.runAudit)
 	a.metrics = observe.NewRequests(c.Metrics, claimCodes()...)
 	for _, p := range c.Probes {
 		observe.Dependency(c.Metrics, p.Name, func() bool { return a.isUp(p.Name) })

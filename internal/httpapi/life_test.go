@@ -2,7 +2,10 @@ package httpapi
 
 import (
 	"fmt"
+	"regexp"
+	"runtime"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -128,4 +131,33 @@ func TestAuditHasMoreTimeThanAClaim(t *testing.T) {
 	f.API = New(c)
 	wantProblem(t, f.do("GET", "/coupons/"+id, adminToken(t), ""), 503, "unavailable")
 	wantStatus(t, f.do("GET", "/coupons/"+id+"/audit", adminToken(t), ""), 200)
+}
+
+// Audits that take long would occupy all connections, so that no claim reads its coupon.
+func TestAuditsOfACouponShareAQuery(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	id, admin := f.createCoupon(t, 5), adminToken(t)
+	tables, err := f.db.Connx(t.Context())
+	check.NoError(t, err)
+	defer tables.Close()
+	_, err = tables.ExecContext(t.Context(), "LOCK TABLES coupon_orders WRITE")
+	check.NoError(t, err)
+	const audits = 30
+	var all sync.WaitGroup
+	for range audits {
+		all.Go(func() { wantStatus(t, f.do("GET", "/coupons/"+id+"/audit", admin, ""), 200) })
+	}
+	check.Eventually(t, "all wait for their audit", func() bool {
+		stacks := make([]byte, 64<<20)
+		stacks = stacks[:runtime.Stack(stacks, true)]
+		waiting := regexp.MustCompile(`batchread\.\(\*Reader\[.*\.Read\(.*\n.*\n.*\(\*API\)\.audit\(`)
+		return len(waiting.FindAll(stacks, -1)) == audits
+	})
+	if n := f.db.Stats().InUse; n > 2 {
+		t.Errorf("%d audits of one coupon occupy %d connections", audits, n-1)
+	}
+	_, err = tables.ExecContext(t.Context(), "UNLOCK TABLES")
+	check.NoError(t, err)
+	all.Wait()
 }

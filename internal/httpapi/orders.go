@@ -121,6 +121,12 @@ func newAudit(a order.Audit) Audit {
 }
 
 func (a *API) audit(ctx context.Context, in *couponPath) (*output[Audit], error) {
-	found, err := a.cfg.Orders.Audit(ctx, in.ID.n)
+	found, err := a.audits.Read(ctx, in.ID.n, struct{}{})
 	return reply(newAudit, found, err)
+}
+
+func (a *API) runAudit(ctx context.Context, couponID int64, _ []struct{}) (order.Audit, error) {
+	ctx, cancel := context.WithTimeout(ctx, a.deadline(auditRoute))
+	defer cancel()
+	return a.cfg.Orders.Audit(ctx, couponID)
 }

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"reflect"
 	"slices"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humachi"
@@ -69,12 +70,8 @@ func handle[I, O any](a *API, sale huma.API, role auth.Role, route, summary stri
 	if reflect.TypeFor[O]() == reflect.TypeFor[huma.StreamResponse]() {
 		op.Responses["200"] = exportResponse()
 	}
-	deadline := a.cfg.Timeout.Work()
-	if route == auditRoute {
-		deadline = max(deadline, auditTimeout)
-	}
 	huma.Register(sale, op, func(ctx context.Context, in *I) (*O, error) {
-		ctx, cancel := context.WithTimeout(ctx, deadline)
+		ctx, cancel := context.WithTimeout(ctx, a.deadline(route))
 		defer cancel()
 		out, err := serve(ctx, in)
 		if err != nil {
@@ -83,6 +80,14 @@ func handle[I, O any](a *API, sale huma.API, role auth.Role, route, summary stri
 		return out, nil
 	})
 	documentHeaders(op.Responses)
+}
+
+// deadline returns the longest time of an operation.
+func (a *API) deadline(route string) time.Duration {
+	if route == auditRoute {
+		return max(a.cfg.Timeout.Work(), auditTimeout)
+	}
+	return a.cfg.Timeout.Work()
 }
 
 // middlewaresOf returns what comes before an operation with the input I.
