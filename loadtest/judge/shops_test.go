@@ -130,6 +130,6 @@ func TestShopInJavaIsJudgedByWhereItsTransactionEnds(t *testing.T) {
 	nginx := startNginx(t, upstreams...)
 	right := shopOf(t, "java.yml", "", baseURL, nginx.URL, mysqlDSN, dsn)
 	wantVerdicts(t, judged(t, right, oneUser, sevenEach), verdict.Held, verdict.Held)
-	outside := shopOf(t, "java-outside.yml", "", baseURL, nginx.URL, mysqlDSN, dsn)
-	wantVerdicts(t, judged(t, outside, oneUser), verdict.Broke)
+	outside := shopOf(t, "java.yml", "", baseURL, nginx.URL, mysqlDSN, dsn, "${CLAIMS:-claims}", "claims-outside")
+	wantVerdicts(t, judged(t, outside, oneUser), verdict.Wrong)
 }
