@@ -28,7 +28,7 @@ func scriptAfter(source string, files ...string) *redis.Script {
 	return redis.NewScript(source)
 }
 
-// A noRetryClient sends each script once. go-redis retries a command that got
+// A noRetryClient lets each script run once. go-redis retries a command that got
 // no reply; a script that is not idempotent would then run twice. After an
 // error the script may or may not have run.
 type noRetryClient struct{ redis.UniversalClient }
@@ -56,5 +56,8 @@ func (c noRetryClient) send(ctx context.Context, command, script string, keys []
 
 type noRetryCmd struct{ *redis.Cmd }
 
-// NoRetry implements redis.Cmder.
-func (noRetryCmd) NoRetry() bool { return true }
+// NoRetry implements redis.Cmder. A node of a cluster whose slot is being moved, or that lacks the
+// others, has not run the script: a release that ended there would leave the lock to its expiry.
+func (c noRetryCmd) NoRetry() bool {
+	return !redis.HasErrorPrefix(c.Err(), "TRYAGAIN") && !redis.HasErrorPrefix(c.Err(), "CLUSTERDOWN")
+}
