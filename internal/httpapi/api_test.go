@@ -49,6 +49,9 @@ type backend struct {
 	lockTTL time.Duration
 }
 
+// running bounds the claims of a fixture that run at a time.
+const running = 64
+
 func newFixture(tb testing.TB) *fixture {
 	tb.Helper()
 	return newFixtureOn(tb, backend{})
@@ -70,7 +73,7 @@ func newFixtureOn(tb testing.TB, b backend) *fixture {
 	claims, err := order.New(order.Config{
 		Coupons: cache, Winners: winners.New(f.db), Committer: committer,
 		IDs: idgen.New(rdb, "order"), Locks: lock.New(locker), Scope: order.PerUser, LockTTL: b.lockTTL,
-		StuckAfter: order.StuckAfter,
+		Running: running, StuckAfter: order.StuckAfter,
 	})
 	check.NoError(tb, err)
 	f.API = New(Config{
@@ -85,6 +88,11 @@ func newFixtureOn(tb testing.TB, b backend) *fixture {
 		Log:     slog.New(slog.NewTextHandler(f.log, nil)),
 	})
 	f.spec = served(tb, f.API)
+	tb.Cleanup(func() {
+		if tb.Failed() {
+			tb.Logf("the log:\n%s", f.log)
+		}
+	})
 	return f
 }
 

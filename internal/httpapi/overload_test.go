@@ -11,11 +11,10 @@ import (
 
 	"example.com/flashsale/internal/admission"
 	"example.com/flashsale/internal/check"
-	"example.com/flashsale/internal/order"
 )
 
 // overloading is how many claims overload's coupon has no slot for.
-const overloading = 300
+const overloading = 20
 
 // overload returns a coupon that more users claim than can be served: its row is
 // locked until the test ends. refused is how many of them have been told so.
@@ -24,7 +23,7 @@ func (f *fixture) overload(t *testing.T) (couponID string, refused *atomic.Int64
 	c := f.cfg
 	c.Metrics, c.Timeout = prometheus.NewRegistry(), admission.Timeout(time.Minute)
 	f.API = New(c)
-	const users = order.MaxRunning/2 + overloading
+	const users = running/2 + overloading
 	id := f.createCoupon(t, 2*users)
 	var number ID
 	check.NoError(t, number.UnmarshalText([]byte(id)))
