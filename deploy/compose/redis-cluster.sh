@@ -16,6 +16,12 @@ else
 	for address in $addresses; do redis-cli -h redis-1 cluster meet "$address" 6379; done
 fi
 
+# Two nodes that have exchanged their addresses forget each other's, and only a meeting of the two
+# tells them: what clients hear from either lacks a master meanwhile.
 for n in $numbers; do
-	until redis-cli -h "redis-$n" cluster info | grep -q '^cluster_state:ok'; do sleep 1; done
+	until redis-cli -h "redis-$n" cluster info | grep -q '^cluster_state:ok' &&
+		! redis-cli -h "redis-$n" cluster nodes | grep -q noaddr; do
+		for address in $addresses; do redis-cli -h "redis-$n" cluster meet "$address" 6379; done
+		sleep 1
+	done
 done
