@@ -19,13 +19,18 @@ import (
 const crowd = "203.0.113.7"
 
 // limited adds edits by which nginx takes a client's address from the header X-Client, so that a
-// test can have many, and replies to /client with what the client counts as.
+// test can have many, and replies to /client with what the client counts as. What a client may do at
+// once is as deployed; more is allowed after a minute, because a busy machine may be slower than the rates.
 func limited(edits ...lab.Edit) []lab.Edit {
+	for _, rate := range []int{10, 40, 100, 1000, 4000} {
+		edits = append(edits, edit("site/limits.conf", fmt.Sprintf("rate=%dr/s", rate), "rate=1r/m"))
+	}
 	return append(edits,
 		edit("site/listen.conf", "\nlisten ", "\nset_real_ip_from 127.0.0.1;\nreal_ip_header X-Client;\n"+
 			"location = /client { return 200 \"$client|$site\"; }\nlisten "),
-		// A busy machine needs longer than 10 s until all of a crowd are connected.
+		// A busy machine needs longer than 10 s until all of a crowd are connected, or have a request in progress.
 		edit("nginx.conf", "client_header_timeout 10s", "client_header_timeout 60s"),
+		edit("nginx.conf", "proxy_read_timeout 10s", "proxy_read_timeout 60s"),
 		edit("nginx.conf", "\n    send_timeout 10s", "\n    send_timeout 60s"),
 		edit("site/limits.conf", "#"+crowd+" 1;", crowd+" 1;"))
 }
@@ -72,7 +77,7 @@ func (c client) pipeline(n int) (map[int]int, error) {
 func TestNginxLimitsRequestsOfAConnection(t *testing.T) {
 	t.Parallel()
 	c := client{serve(t, func(http.ResponseWriter, *http.Request) {}, limited()...), "192.0.2.1", "/readyz"}
-	replies, err := c.pipeline(2000)
+	replies, err := c.pipeline(300)
 	if err != nil || replies[200] < 200 || replies[429] == 0 {
 		t.Errorf("%v, %v; want 200 for the first 200, and some 429", replies, err)
 	}
@@ -119,9 +124,9 @@ func TestNginxLimitsRequestsOfAnAddressOrAnIPv6Site(t *testing.T) {
 		limited   bool
 		other     string // has limits of its own
 	}{
-		"an address":    {[]string{"192.0.2.1"}, 100, 5000, true, "192.0.2.2"},
-		"an IPv6 site":  {networks, 32, 20_000, true, "2001:db8:1::1"},
-		"a named crowd": {[]string{crowd}, 100, 15_000, false, "192.0.2.2"},
+		"an address":    {[]string{"192.0.2.1"}, 40, 5000, true, "192.0.2.2"},
+		"an IPv6 site":  {networks, 9, 20_000, true, "2001:db8:1::1"},
+		"a named crowd": {[]string{crowd}, 40, 6000, false, "192.0.2.2"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -209,7 +214,7 @@ func TestNginxLimitsClaimsInProgress(t *testing.T) {
 			started <- struct{}{}
 			<-release
 		}
-	}, claimsInProgress(2))
+	}, limited(claimsInProgress(2))...)
 	releaseAll := sync.OnceFunc(func() { close(release) })
 	t.Cleanup(releaseAll) // before the instance ends, which waits for its handlers
 	var inProgress []net.Conn

@@ -54,7 +54,7 @@ const emptyClaim = "POST /coupons/1/orders HTTP/1.1\r\nHost: h\r\nContent-Length
 // wantRefusedBody checks that the request got a 413, and that its connection ends.
 func wantRefusedBody(t *testing.T, conn net.Conn) {
 	t.Helper()
-	_ = conn.SetDeadline(time.Now().Add(20 * time.Second))
+	_ = conn.SetDeadline(time.Now().Add(time.Minute))
 	r := bufio.NewReader(conn)
 	resp, err := http.ReadResponse(r, nil)
 	check.NoError(t, err)
@@ -87,7 +87,7 @@ func TestUnreadResponsesKeepNoPlaceOfAClaim(t *testing.T) {
 		if r.Header.Get("Authorization") == "" {
 			_, _ = io.WriteString(w, strings.Repeat("x", 1<<20))
 		}
-	}, claimsInProgress(strangersPlaces))
+	}, claimsInProgress(strangersPlaces), edit("nginx.conf", "\n    send_timeout 10s", "\n    send_timeout 1h"))
 	for range strangersPlaces {
 		conn := connect(t, n)
 		_, _ = io.WriteString(conn, emptyClaim)
@@ -95,12 +95,8 @@ func TestUnreadResponsesKeepNoPlaceOfAClaim(t *testing.T) {
 		check.NoError(t, err)
 	}
 	honest := strings.Replace(emptyClaim, "\r\n\r\n", "\r\nAuthorization: x\r\n\r\n", 1)
-	for begin := time.Now(); ; time.Sleep(50 * time.Millisecond) {
-		if resp, _ := send(t, n, honest); resp.StatusCode == 200 {
-			return
-		}
-		if time.Since(begin) > 8*time.Second { // send_timeout of other requests is 10 s
-			t.Fatal("clients that do not read keep all places")
-		}
-	}
+	check.Eventually(t, "a claim is passed on", func() bool {
+		resp, _ := send(t, n, honest)
+		return resp.StatusCode == 200
+	})
 }
