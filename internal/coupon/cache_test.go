@@ -17,6 +17,7 @@ func TestConcurrentFindsReadTheStoreOnce(t *testing.T) {
 	t.Parallel()
 	s, db := newStore(t, 5)
 	cache := coupon.NewCache(s, time.Hour)
+	coupon.AwaitSlowReads(cache)
 	before := countSelects(t, db)
 	var wg sync.WaitGroup
 	for range 200 {

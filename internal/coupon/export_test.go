@@ -1,6 +1,10 @@
 package coupon
 
-import "time"
+import (
+	"time"
+
+	"example.com/flashsale/internal/batchread"
+)
 
 // MinEvictAt is the least number of entries at which expired ones are evicted.
 const MinEvictAt = minEvictAt
@@ -18,3 +22,6 @@ func StoreLoaded(c *Cache, loaded Coupon) {
 	defer c.mu.Unlock()
 	c.put(loaded, time.Now().Add(c.ttl))
 }
+
+// AwaitSlowReads lets no read of the store begin before the one before it has ended.
+func AwaitSlowReads(c *Cache) { c.reads = batchread.New(time.Hour, c.read) }
