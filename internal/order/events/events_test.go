@@ -34,7 +34,6 @@ func TestMain(m *testing.M) { labtest.Main(m, lab.MySQLServer, lab.RedisServer) 
 const (
 	couponID = 1
 	stream   = "flashsale:events"
-	lockTTL  = 10 * time.Second
 )
 
 func withEvents(c *ordertest.Config) { c.Commit.Outbox = true }
@@ -264,33 +263,34 @@ func TestWithoutOutboxEventsAreLostOrInvented(t *testing.T) {
 func TestOneRelayWorksAtATime(t *testing.T) {
 	t.Parallel()
 	s := ordertest.NewSale(t)
-	s.Coupon(couponID, 300)
+	const sold = 201
+	s.Coupon(couponID, sold)
 	rdb := labtest.Dial(t, s.Redis)
 	const full, fill = 101_000, "for n = 1, 1000 do redis.call('XADD', KEYS[1], '*', 'n', n) end return 1"
 	for range full / 1000 {
 		check.NoError(t, rdb.Eval(t.Context(), fill, []string{stream}).Err())
 	}
 	locker := redislock.New(rdb)
-	held, err := locker.TryLock(t.Context(), "events", lockTTL)
+	held, err := locker.TryLock(t.Context(), "events", time.Hour)
 	check.NoError(t, err)
 	relays := []*events.Relay{
 		runRelay(t, s.DSN, s.Redis.URL, locker), runRelay(t, s.DSN, s.Redis.URL, locker),
 	}
-	// A transaction for each claim: several rounds.
+	// A transaction for each claim: three rounds.
 	i := s.Instance(withEvents, ordertest.WithStrategy(commit.PerClaim))
-	if sold := s.Rush(couponID, 300, 1, i); sold != 300 {
-		t.Errorf("%d sold", sold)
+	if n := s.Rush(couponID, sold, 1, i); n != sold {
+		t.Errorf("%d sold", n)
 	}
 	check.Eventually(t, "both have looked", func() bool {
 		return relays[0].Stats().Oldest > 0 && relays[1].Stats().Oldest > 0
 	})
-	if n := waiting(s); n != 300 {
+	if n := waiting(s); n != sold {
 		t.Errorf("%d events wait while another instance publishes", n)
 	}
 	check.NoError(t, held.Release(t.Context()))
 	check.Eventually(t, "all is published", func() bool { return waiting(s) == 0 })
 	info := rdb.XInfoStream(t.Context(), stream).Val()
-	if n := info.EntriesAdded - full; n != 300 || info.Length >= full {
+	if n := info.EntriesAdded - full; n != sold || info.Length >= full {
 		t.Errorf("%d events, want each once, in a stream of %d that keeps about 100,000", n, info.Length)
 	}
 }
