@@ -105,7 +105,7 @@ func majority(s Servers) lock.Locker {
 // openRows opens a pool of its own, so that locks do not wait for connections that
 // claims hold.
 func openRows(_ context.Context, s Servers) (Opened, error) {
-	db, err := connect.MySQL(s.MySQL, s.Conns, s.MySQLOptions...)
+	db, err := connect.MySQL(s.MySQL, s.Conns, append(s.MySQLOptions, connect.ShortTransactions)...)
 	if err != nil {
 		return Opened{}, err
 	}
