@@ -133,3 +133,7 @@ func ForProbes(s *settings) {
 	s.RejectReadOnly = false
 	s.Params["lock_wait_timeout"] = "1"
 }
+
+// LongIdle keeps the server from closing a connection because it is idle: for a year, the
+// most that it accepts.
+func LongIdle(s *settings) { s.Params["wait_timeout"] = "31536000" }

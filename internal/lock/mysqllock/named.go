@@ -28,7 +28,7 @@ type Named struct{ db *sqlx.DB }
 // OpenNamed opens a locker with at most conns connections. While all of them
 // are in use, TryLock waits for one until its context ends.
 func OpenNamed(dsn string, conns int) (*Named, error) {
-	db, err := connect.MySQL(dsn, conns)
+	db, err := connect.MySQL(dsn, conns, connect.LongIdle) // a holder says nothing until its next renewal
 	if err != nil {
 		return nil, fmt.Errorf("mysqllock: %w", err)
 	}

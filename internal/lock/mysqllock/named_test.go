@@ -52,3 +52,23 @@ func TestCancelledExtendKeepsTheLock(t *testing.T) {
 	check.ErrorIs(t, lease.Release(ctx), context.Canceled)
 	check.NoError(t, lease.Release(t.Context()))
 }
+
+// A server may close connections that are idle for a second.
+func TestIdleHolderKeepsItsNamedLock(t *testing.T) {
+	t.Parallel()
+	dsn := labtest.EmptyDatabase(t, labtest.MySQL(t))
+	admin := labtest.Open(t, dsn)
+	_, err := admin.ExecContext(t.Context(), "SET GLOBAL wait_timeout = 1")
+	check.NoError(t, err)
+	lease := locktest.MustTryLock(t, open(t, dsn), labtest.Name(t), time.Minute)
+	idle, err := labtest.Open(t, dsn).Connx(t.Context())
+	check.NoError(t, err)
+	_, err = idle.ExecContext(t.Context(), "SELECT GET_LOCK('idle', 0)")
+	check.NoError(t, err)
+	check.Eventually(t, "the server closes another connection that is idle", func() (closed bool) {
+		check.NoError(t, admin.GetContext(t.Context(), &closed, "SELECT IS_USED_LOCK('idle') IS NULL"))
+		return closed
+	})
+	check.NoError(t, lease.Extend(t.Context(), time.Minute))
+	check.NoError(t, lease.Release(t.Context()))
+}
