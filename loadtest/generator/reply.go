@@ -96,11 +96,8 @@ func (r *Reply) parseAny(ended bool) (last, complete bool, err error) {
 	defer resp.Body.Close()
 	body, err := io.ReadAll(resp.Body)
 	untilEnd := resp.ContentLength < 0 && len(resp.TransferEncoding) == 0
-	switch {
-	case errors.Is(err, io.ErrUnexpectedEOF), untilEnd && !ended:
+	if err != nil || untilEnd && !ended { // what is cut has errors of many kinds
 		return false, false, nil
-	case err != nil:
-		return false, false, errors.Join(errMalformed, err)
 	}
 	r.Status, r.Instance = resp.StatusCode, resp.Header.Get("X-Instance")
 	r.RetryAfter = resp.Header.Get("Retry-After") != ""

@@ -40,10 +40,11 @@ func TestRepliesOfAnyFormAreParsed(t *testing.T) {
 	t.Parallel()
 	const want = `{"id":"7"}`
 	for text, ended := range map[string]bool{
-		"HTTP/1.1 201 Created\r\ncontent-length: 10\r\n\r\n" + want:                                   false,
-		"HTTP/1.1 201\r\nTransfer-Encoding: chunked\r\n\r\n4\r\n{\"id\r\n6\r\n\":\"7\"}\r\n0\r\n\r\n": false,
-		"HTTP/1.1 201 Created\r\nX-Empty:\r\n\r\n" + want:                                             true,
-		"HTTP/1.1 102 Processing\r\n\r\nHTTP/1.1 201 Created\r\n\r\n" + want:                          true,
+		"HTTP/1.1 201 Created\r\ncontent-length: 10\r\n\r\n" + want:                                    false,
+		"HTTP/1.1 201\r\nTransfer-Encoding: chunked\r\n\r\n4\r\n{\"id\r\n6\r\n\":\"7\"}\r\n0\r\n\r\n":  false,
+		"HTTP/1.1 201\r\nTransfer-Encoding: chunked\r\n\r\na\r\n" + want + "\r\n0\r\nX-Sum: 1\r\n\r\n": false,
+		"HTTP/1.1 201 Created\r\nX-Empty:\r\n\r\n" + want:                                              true,
+		"HTTP/1.1 102 Processing\r\n\r\nHTTP/1.1 201 Created\r\n\r\n" + want:                           true,
 	} {
 		r := Reply{Text: []byte(text)}
 		if last, complete, err := r.parseAny(ended); err != nil || !complete || last != ended || r.Status != 201 ||
@@ -52,8 +53,8 @@ func TestRepliesOfAnyFormAreParsed(t *testing.T) {
 		}
 		for n := range len(text) - 1 {
 			r := Reply{Text: []byte(text[:n])}
-			if _, complete, _ := r.parse(); complete {
-				t.Errorf("%q is complete", text[:n])
+			if _, complete, err := r.parse(); complete || err != nil {
+				t.Errorf("%q: complete %v, %v", text[:n], complete, err)
 			}
 		}
 	}
