@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/cookiejar"
 	"net/url"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -94,7 +95,12 @@ func (s *Shop) prepare(ctx context.Context, all []*Session) error {
 		if step.Burst {
 			break
 		}
-		for _, session := range all {
+		begin := time.Now()
+		for n, session := range all {
+			if n == 1 {
+				fmt.Fprintf(os.Stderr, "         step %d of %d by %d sessions: about %.0fs\n", i+1, len(s.Steps), len(all),
+					time.Since(begin).Seconds()*float64(len(all)))
+			}
 			reply, err := session.take(ctx, step)
 			if err == nil {
 				err = session.keep(step, reply)

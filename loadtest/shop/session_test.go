@@ -1,9 +1,12 @@
 package shop
 
 import (
+	"errors"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"os"
 	"regexp"
 	"strings"
 	"testing"
@@ -162,6 +165,34 @@ reply: {accepted: {status: [200]}}
 }
 
 // Several claims of a user share a session, and are all sent before the first is paid.
+func TestWhatTakesLongIsTold(t *testing.T) {
+	r, w, err := os.Pipe()
+	check.NoError(t, err)
+	stderr := os.Stderr
+	os.Stderr = w
+	defer func() { os.Stderr = stderr }()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = w.Write([]byte("t"))
+	}))
+	defer server.Close()
+	s := parse(t, "url: "+server.URL+`
+users: {login: {url: /login, token: {matches: t}}}
+steps: [{url: /form}, {url: "/{{token}}", burst: true}]
+reply: {accepted: {status: [200]}}
+`)
+	users, err := s.Tokens(t.Context(), 3)
+	check.NoError(t, err)
+	_, err = s.Sessions(t.Context(), users, 3, "1")
+	check.NoError(t, errors.Join(err, w.Close()))
+	told, err := io.ReadAll(r)
+	check.NoError(t, err)
+	for _, want := range []string{"3 logins", "step 1 of 2 by 3 sessions"} {
+		if !strings.Contains(string(told), want) {
+			t.Errorf("%q is not told: %s", want, told)
+		}
+	}
+}
+
 func TestStepsAfterTheBurstAreForItsNumber(t *testing.T) {
 	t.Parallel()
 	var paid []string

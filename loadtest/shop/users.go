@@ -80,6 +80,9 @@ func (s *Shop) tokens(ctx context.Context, from Identity, ids []string) ([]strin
 	if from.Token == "" && from.File != "" {
 		return fileTokens(string(from.File), len(ids))
 	}
+	if from.Login.given() && len(ids) > 1 {
+		fmt.Fprintf(os.Stderr, "         %d logins, %d at a time\n", len(ids), parallel)
+	}
 	tokens := make([]string, len(ids))
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(parallel)
