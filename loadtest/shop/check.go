@@ -3,6 +3,7 @@ package shop
 import (
 	"fmt"
 	"maps"
+	"net/http"
 	"net/url"
 	"slices"
 	"strings"
@@ -136,7 +137,14 @@ func (c *checker) request(where string, r Request, known ...string) {
 	for _, what := range slices.Sorted(maps.Keys(all)) {
 		c.template(where+": "+what, all[what], known...)
 	}
+	for _, name := range slices.Sorted(maps.Keys(r.Headers)) {
+		c.check(!slices.Contains(ours, http.CanonicalHeaderKey(name)),
+			"%s: %s is for this program to say: url names the host", where, name)
+	}
 }
+
+// ours are headers that a file cannot set.
+var ours = []string{"Host", "Content-Length"}
 
 func (c *checker) template(where string, t Text, known ...string) {
 	for _, name := range t.names() {

@@ -35,7 +35,7 @@ func TestEverythingWrongIsNamedAtOnce(t *testing.T) {
 	t.Parallel()
 	_, err := Parse([]byte(`
 url: https://127.0.0.1
-claim: {url: buy, colour: red, headers: {Authorization: "Bearer {{token}} {{stock}}"}}
+claim: {url: buy, colour: red, headers: {Authorization: "Bearer {{token}} {{stock}}", host: h}}
 reply: {refused: {status: [many], matches: "("}, order: {pointer: id, matches: "^{{coupon}}"}}
 timeout: soon
 begin: {sql: ["DELETE FROM orders WHERE user = {{user}}"]}
@@ -47,7 +47,8 @@ faults: [{name: redis}]
 		t.Fatal("accepted")
 	}
 	for _, want := range []string{
-		"http://host:port", "line 3: colour not found", "url has to begin with /", "{{stock}} is not known here",
+		"http://host:port", "line 3: colour not found", "url has to begin with /",
+		"claim: host is for", "{{stock}} is not known here",
 		"users: the claim has {{token}}", "line 4: cannot unmarshal !!str `many`", "missing closing )",
 		"a regular expression has no placeholders: ^{{coupon}}",
 		`JSON pointer "id"`, "accepted is missing", "line 5: cannot unmarshal", "{{user}} is not known here",
