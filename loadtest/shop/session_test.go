@@ -164,7 +164,7 @@ reply: {accepted: {status: [200]}}
 	}
 }
 
-// Several claims of a user share a session, and are all sent before the first is paid.
+// Not in parallel, because it reads what all of the process writes to stderr.
 func TestWhatTakesLongIsTold(t *testing.T) {
 	r, w, err := os.Pipe()
 	check.NoError(t, err)
@@ -193,6 +193,7 @@ reply: {accepted: {status: [200]}}
 	}
 }
 
+// Several claims of a user share a session, and are all sent before the first is paid.
 func TestStepsAfterTheBurstAreForItsNumber(t *testing.T) {
 	t.Parallel()
 	var paid []string
