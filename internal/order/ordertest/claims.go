@@ -51,7 +51,7 @@ func ForStrategies(t *testing.T, strategies []commit.Strategy, test func(*testin
 // longer for one than the service waits for its servers.
 const concurrent = 32
 
-// Rush sends times claims of every user, spread over the instances, and returns how many
+// Rush sends times claims of every user at a time, spread over the instances, and returns how many
 // orders they were told of. Errors other than the verdicts of a sale fail the test.
 func (s *Sale) Rush(couponID int64, users, times int, instances ...*Instance) int {
 	s.T.Helper()
@@ -61,7 +61,7 @@ func (s *Sale) Rush(couponID int64, users, times int, instances ...*Instance) in
 	for range concurrent {
 		wg.Go(func() {
 			for n := range next {
-				if id := s.claim(instances[n%len(instances)], int64(n%users)+1, couponID); id != 0 {
+				if id := s.claim(instances[n%len(instances)], int64(n/times)+1, couponID); id != 0 {
 					orders.Store(id, true)
 				}
 			}
