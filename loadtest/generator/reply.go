@@ -86,7 +86,8 @@ func (r *Reply) parse() (last, complete bool, err error) {
 }
 
 // parseAny is parse for a reply in any form of HTTP/1.1. A body without a length is
-// complete if the connection has ended.
+// complete if the connection has ended. The body is read once only: of one that comes in
+// many parts, most of the time would go there.
 func (r *Reply) parseAny(ended bool) (last, complete bool, err error) {
 	r.skipInterim()
 	resp, err := http.ReadResponse(bufio.NewReader(bytes.NewReader(r.Text)), nil)
@@ -94,9 +95,14 @@ func (r *Reply) parseAny(ended bool) (last, complete bool, err error) {
 		return false, false, errors.Join(errMalformed, err)
 	}
 	defer resp.Body.Close()
+	chunked := len(resp.TransferEncoding) > 0
+	untilEnd := resp.ContentLength < 0 && !chunked
+	if untilEnd && !ended || chunked && !bytes.HasSuffix(r.Text, endOfHeader) ||
+		resp.ContentLength > int64(len(r.Text)) {
+		return false, false, nil
+	}
 	body, err := io.ReadAll(resp.Body)
-	untilEnd := resp.ContentLength < 0 && len(resp.TransferEncoding) == 0
-	if err != nil || untilEnd && !ended { // what is cut has errors of many kinds
+	if err != nil { // what is cut has errors of many kinds
 		return false, false, nil
 	}
 	r.Status, r.Instance = resp.StatusCode, resp.Header.Get("X-Instance")

@@ -1,6 +1,10 @@
 package generator
 
-import "testing"
+import (
+	"runtime"
+	"strings"
+	"testing"
+)
 
 func TestRepliesAreParsed(t *testing.T) {
 	t.Parallel()
@@ -66,6 +70,23 @@ func TestWhatIsNotHTTPIsMalformed(t *testing.T) {
 		r := Reply{Text: []byte(text)}
 		if _, _, err := r.parse(); err == nil {
 			t.Errorf("%q: %+v", text, r)
+		}
+	}
+}
+
+// A reply of 3 MB comes in a hundred parts. If each had all before it read again, 666 of them would take minutes.
+func TestPartOfALongReplyIsNotReadAgain(t *testing.T) {
+	part := strings.Repeat("x", 1<<20)
+	for _, header := range []string{
+		"Transfer-Encoding: chunked\r\n\r\n200000", "content-length: 2097152\r\n", "X-Until: the end\r\n",
+	} {
+		r := Reply{Text: []byte("HTTP/1.1 200 OK\r\n" + header + "\r\n" + part)}
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		_, complete, err := r.parse()
+		runtime.ReadMemStats(&after)
+		if read := after.TotalAlloc - before.TotalAlloc; complete || err != nil || read > uint64(len(part)) {
+			t.Errorf("%q: %d bytes allocated, complete %v, %v", header, read, complete, err)
 		}
 	}
 }
