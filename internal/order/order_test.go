@@ -1,6 +1,8 @@
 package order_test
 
 import (
+	"context"
+	"errors"
 	"testing"
 	"time"
 
@@ -177,4 +179,26 @@ func TestAuditCopiesNoOrders(t *testing.T) {
 	if n := read() - before; err != nil || a.DistinctUsers != orders || n >= orders*3/2 {
 		t.Errorf("%+v, %v: %d rows read", a, err, n)
 	}
+}
+
+// BENCHMARK stands for orders that take long to read: neither server notices in it that a client has gone.
+func TestAuditThatIsGivenUpEndsAtTheServer(t *testing.T) {
+	t.Parallel()
+	s := ordertest.NewSale(t)
+	s.Coupon(1, 1)
+	s.Exec(`DROP TABLE coupon_orders_ended`)
+	s.Exec(`CREATE VIEW coupon_orders_ended AS SELECT BENCHMARK(1000000000000, 1) AS coupon_id, 'expired' AS how`)
+	db := labtest.Open(t, s.DSN)
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	if a, err := s.Orders.Audit(ctx, 1); !errors.Is(err, context.DeadlineExceeded) {
+		t.Fatalf("%+v, %v", a, err)
+	}
+	check.Eventually(t, "the server has ended the audit", func() bool {
+		var running bool
+		const q = `SELECT COUNT(*) > 0 FROM information_schema.processlist WHERE db = DATABASE() AND id <> CONNECTION_ID()
+			AND info LIKE '%distinct_users%'`
+		check.NoError(t, db.Get(&running, q))
+		return !running
+	})
 }
