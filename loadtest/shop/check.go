@@ -42,8 +42,9 @@ func (c *checker) check(ok bool, format string, args ...any) {
 
 func (c *checker) base(text string) {
 	u, err := url.Parse(text)
-	c.check(text == "" || err == nil && u.Scheme == "http" && u.Host != "" && u.RawQuery == "",
-		"url: %q is not http://host:port; a shop behind TLS is judged at the servers behind it", text)
+	c.check(text == "" || err == nil && u.Scheme == "http" && u.Host != "" && u.RawQuery == "" &&
+		!strings.Contains(u.Hostname(), ":"), // an address of IPv6
+		"url: %q is not http://host:port over IPv4; a shop behind TLS is judged at the servers behind it", text)
 }
 
 // claim checks the steps of a claim, and that each has what its placeholders stand for.
@@ -139,12 +140,12 @@ func (c *checker) request(where string, r Request, known ...string) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.Headers)) {
 		c.check(!slices.Contains(ours, http.CanonicalHeaderKey(name)),
-			"%s: %s is for this program to say: url names the host", where, name)
+			"%s: %s is for this program to say: url names the host, and no reply is decompressed", where, name)
 	}
 }
 
 // ours are headers that a file cannot set.
-var ours = []string{"Host", "Content-Length"}
+var ours = []string{"Host", "Content-Length", "Accept-Encoding"}
 
 func (c *checker) template(where string, t Text, known ...string) {
 	for _, name := range t.names() {

@@ -35,7 +35,7 @@ func TestEverythingWrongIsNamedAtOnce(t *testing.T) {
 	t.Parallel()
 	_, err := Parse([]byte(`
 url: https://127.0.0.1
-claim: {url: buy, colour: red, headers: {Authorization: "Bearer {{token}} {{stock}}", host: h}}
+claim: {url: buy, colour: red, headers: {Authorization: "Bearer {{token}} {{stock}}", host: h, accept-encoding: gzip}}
 reply: {refused: {status: [many], matches: "("}, order: {pointer: id, matches: "^{{coupon}}"}}
 timeout: soon
 begin: {sql: ["DELETE FROM orders WHERE user = {{user}}"]}
@@ -48,7 +48,7 @@ faults: [{name: redis}]
 	}
 	for _, want := range []string{
 		"http://host:port", "line 3: colour not found", "url has to begin with /",
-		"claim: host is for", "{{stock}} is not known here",
+		"claim: host is for", "claim: accept-encoding is for", "{{stock}} is not known here",
 		"users: the claim has {{token}}", "line 4: cannot unmarshal !!str `many`", "missing closing )",
 		"a regular expression has no placeholders: ^{{coupon}}",
 		`JSON pointer "id"`, "accepted is missing", "line 5: cannot unmarshal", "{{user}} is not known here",
@@ -61,6 +61,10 @@ faults: [{name: redis}]
 	}
 	if t.Failed() {
 		t.Log(err)
+	}
+	_, err = Parse([]byte("url: http://[::1]:${PORT_OF_SHOP:-80}\n"))
+	if err == nil || !strings.Contains(err.Error(), "over IPv4") || strings.Contains(err.Error(), "PORT_OF_SHOP") {
+		t.Errorf("an address of IPv6, and a variable that has a value: %v", err)
 	}
 }
 

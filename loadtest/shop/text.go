@@ -47,7 +47,7 @@ func expand(node *yaml.Node) (text string, err error) {
 // unset returns the names of the variables in a file that have no value.
 func unset(text string) (names []string) {
 	for _, m := range variable.FindAllStringSubmatch(text, -1) {
-		if os.Getenv(m[1]) == "" && !slices.Contains(names, m[1]) {
+		if os.Getenv(m[1]) == "" && strings.TrimPrefix(m[2], ":-") == "" && !slices.Contains(names, m[1]) {
 			names = append(names, m[1])
 		}
 	}
