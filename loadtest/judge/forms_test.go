@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"golang.org/x/net/netutil"
@@ -107,4 +108,36 @@ func TestShopIsCountedWhenItsOrdersHaveCome(t *testing.T) {
 func TestClaimsLeaveTheirConnectionsToOthers(t *testing.T) {
 	t.Parallel()
 	wantVerdicts(t, judged(t, new(formShop).start(t, 2), manyUsers), verdict.Held)
+}
+
+// Those of Keycloak end after five minutes. Here it is when a second sale has begun since the login.
+func TestTokensMayEndBeforeTheNextWorkload(t *testing.T) {
+	t.Parallel()
+	own, sales := new(formShop), atomic.Int64{}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/login" {
+			_, _ = fmt.Fprint(w, sales.Load())
+			return
+		}
+		if login, err := strconv.ParseInt(r.Header.Get("Token"), 10, 64); err != nil || login < sales.Load()-1 {
+			w.WriteHeader(http.StatusUnauthorized)
+			return
+		}
+		if r.URL.Path == "/begin" {
+			sales.Add(1)
+		}
+		own.ServeHTTP(w, r)
+	}))
+	t.Cleanup(server.Close)
+	s, err := shop.Parse([]byte(`
+url: ` + server.URL + `
+users: &login {login: {url: /login, token: {matches: '\d+'}}}
+admin: *login
+claim: {url: /buy, form: {"the user": "a&b=+{{user}}"}, headers: {Token: "{{token}}"}}
+reply: {accepted: {status: [201]}, refused: {status: [409]}}
+begin: {requests: [{url: /begin, form: {stock: "{{stock}}"}, headers: {Token: "{{admin}}"}}]}
+totals: {route: {url: /totals, headers: {Token: "{{admin}}"}, stock: /stock, orders: /orders, users: /users}}
+`))
+	check.NoError(t, err)
+	wantVerdicts(t, judged(t, s, manyUsers, manyUsers), verdict.Held, verdict.Held)
 }

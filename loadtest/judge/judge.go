@@ -73,14 +73,9 @@ func Judge(ctx context.Context, s *shop.Shop, out string, workloads []Workload) 
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, sale.Close()) }()
-	most := slices.MaxFunc(workloads, func(a, b Workload) int { return a.Users - b.Users })
-	users, err := s.Tokens(ctx, most.Users)
-	if err != nil {
-		return nil, err
-	}
 	for i, w := range workloads {
 		breaks := slices.Contains(s.Breaks, w.Name) || slices.Contains(w.Limit.BreaksIn, string(s.Version))
-		results = append(results, &Result{Workload: w, Control: breaks, sale: sale, users: users,
+		results = append(results, &Result{Workload: w, Control: breaks, sale: sale,
 			dir: filepath.Join(out, directory(i))})
 	}
 	return trial.Run(ctx, results...)
@@ -91,7 +86,7 @@ func directory(i int) string { return fmt.Sprintf("%02d", i+1) }
 
 // Run sends the workload. It returns no verdict if another try would not show more.
 func (r *Result) Run(ctx context.Context) (verdict.Verdict, error) {
-	*r = Result{Workload: r.Workload, Control: r.Control, sale: r.sale, users: r.users, dir: r.dir}
+	*r = Result{Workload: r.Workload, Control: r.Control, sale: r.sale, dir: r.dir}
 	if r.Failure = r.execute(ctx); !r.toBeRepeated() {
 		return "", nil
 	}
@@ -144,9 +139,12 @@ func (r *Result) send(ctx context.Context) (err error) {
 	return err
 }
 
-// begin begins a sale and checks that it is as it was asked for.
+// begin begins a sale and checks that it is as it was asked for. Tokens may not last for all workloads.
 func (r *Result) begin(ctx context.Context) (err error) {
 	r.sale.Coupon, r.sale.PerUser = string(cmp.Or(r.Limit.Coupon, r.sale.Shop.Coupon)), r.PerUser()
+	if r.users, err = r.sale.Tokens(ctx, r.Users); err != nil {
+		return err
+	}
 	if err := r.sale.Restart(ctx, r.Stock); err != nil {
 		return err
 	}

@@ -34,13 +34,8 @@ type Sale struct {
 
 // Open connects to what the file names for counting.
 func (s *Shop) Open(ctx context.Context) (*Sale, error) {
-	admin, err := s.AdminToken(ctx)
-	if err != nil {
-		return nil, err
-	}
-	sale := &Sale{Shop: s, Coupon: string(s.Coupon), PerUser: 1, admin: admin}
-	sale.db, err = s.database().open(ctx)
-	return sale, err
+	db, err := s.database().open(ctx)
+	return &Sale{Shop: s, Coupon: string(s.Coupon), PerUser: 1, db: db}, err
 }
 
 // Close closes the connections of Open.
@@ -60,7 +55,10 @@ func (s *Sale) values() Values {
 
 // Restart begins again, with stock units. It runs the SQL only while the shop's address accepts
 // connections: where no shop is, the data may be somebody else's.
-func (s *Sale) Restart(ctx context.Context, stock int) error {
+func (s *Sale) Restart(ctx context.Context, stock int) (err error) {
+	if s.admin, err = s.adminToken(ctx); err != nil {
+		return err
+	}
 	v := s.values()
 	v["stock"] = strconv.Itoa(stock)
 	if s.Begin.Command != "" {

@@ -160,7 +160,7 @@ func TestTooFewTokensAndNoFileAreNamed(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "tokens")
 	check.NoError(t, os.WriteFile(file, []byte("one\ntwo\n"), 0o600))
 	for path, want := range map[string]string{
-		file:            "too few tokens: " + file + " has 2, and the workloads have 3 users",
+		file:            "too few tokens: " + file + " has 2, and the workload has 3 users",
 		"no/such/file":  "/no/such/file: no such file",
 		"/no/such/file": "open /no/such/file",
 	} {

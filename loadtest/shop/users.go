@@ -67,8 +67,8 @@ func (s *Shop) Tokens(ctx context.Context, n int) ([]User, error) {
 	return users, nil
 }
 
-// AdminToken returns the token of the admin, or nothing if the file has none.
-func (s *Shop) AdminToken(ctx context.Context) (string, error) {
+// adminToken returns the token of the admin, or nothing if the file has none.
+func (s *Shop) adminToken(ctx context.Context) (string, error) {
 	tokens, err := s.tokens(ctx, s.Admin, []string{"1"})
 	if err != nil {
 		return "", fmt.Errorf("admin: %w", err)
@@ -136,7 +136,7 @@ func fileTokens(file string, n int) ([]string, error) {
 	}
 	tokens := strings.Fields(string(text))
 	if len(tokens) < n {
-		return nil, fmt.Errorf("too few tokens: %s has %d, and the workloads have %d users; WORKLOADS chooses smaller ones",
+		return nil, fmt.Errorf("too few tokens: %s has %d, and the workload has %d users; WORKLOADS chooses smaller ones",
 			path, len(tokens), n)
 	}
 	return tokens[:n], nil
