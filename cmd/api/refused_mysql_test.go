@@ -116,6 +116,28 @@ func TestMySQLThatCannotLogClaimsIsNotReady(t *testing.T) {
 	i.waitsFor(t, "mysql")
 }
 
+func TestMySQLThatMayLoseOrdersIsWarnedOf(t *testing.T) {
+	t.Parallel()
+	admin, dsn := ownMySQL(t, "--log-bin=log")
+	warns := func(variable, value string) bool {
+		i := start(t, environ(t, map[string]string{"MYSQL_DSN": dsn})).ready(t)
+		return i.log.Says(undurable, variable, value)
+	}
+	if warns("log_bin", "") {
+		t.Error("warned of a server that loses nothing")
+	}
+	for _, variable := range []string{"innodb_flush_log_at_trx_commit", "sync_binlog"} {
+		admin.MustExec(`SET GLOBAL ` + variable + ` = 0`)
+		if !warns(variable, "0") {
+			t.Errorf("%s = 0: no warning", variable)
+		}
+		admin.MustExec(`SET GLOBAL ` + variable + ` = 1`)
+	}
+	if _, dsn = ownMySQL(t, "--skip-log-bin"); !warns("log_bin", "OFF") {
+		t.Error("without a binary log: no warning")
+	}
+}
+
 // MySQL Router refuses LAST_INSERT_ID where clients share connections, Percona XtraDB Cluster GET_LOCK
 // in its default mode: no claim could be made.
 func TestProxyThatRefusesTheLockIsNotReady(t *testing.T) {

@@ -52,6 +52,7 @@ func (s *service) prepare(ctx context.Context) error {
 			err = s.batches.PingContext(ctx) // the connection tells s.server what commits have to know
 		}
 		if err == nil {
+			warnUndurable(ctx, s.log, db)
 			go s.clock.Follow(ctx, s.log)
 			s.orders.Sweep(func(err error) { s.log.Warn("expired orders are not ended", "error", err.Error()) })
 			s.relayEvents()
