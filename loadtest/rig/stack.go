@@ -75,8 +75,9 @@ func checkDisk(dir string, need uint64) error {
 	return nil
 }
 
-// Start starts an empty stack. databaseArgs are added to the command line of the
-// database server. Close stops the stack with everything that was started in it.
+// Start starts an empty stack. Its database server shows no commit that is not on disk: it has a binary
+// log. databaseArgs are added to its command line. Close stops the stack with everything that was
+// started in it.
 func Start(databaseArgs ...string) (*Stack, error) {
 	l, err := OpenLab()
 	if err != nil {
@@ -97,7 +98,7 @@ func (s *Stack) Another(databaseArgs ...string) (*Stack, error) {
 
 func startIn(l *lab.Lab, secret string, databaseArgs []string) (s *Stack, err error) {
 	s = &Stack{Lab: l, Secret: secret}
-	if s.MySQL, err = lab.StartMySQL(l, databaseArgs...); err != nil {
+	if s.MySQL, err = lab.StartMySQL(l, append([]string{"--log-bin=log"}, databaseArgs...)...); err != nil {
 		return nil, err
 	}
 	s.Redis, err = lab.StartRedis(l, "--databases", strconv.Itoa(redisDatabases))
