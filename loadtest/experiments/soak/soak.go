@@ -12,6 +12,7 @@ import (
 	"errors"
 	"net/http"
 	"os"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -28,7 +29,8 @@ func Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return rig.With(func(s *rig.Stack) error { return soak(ctx, s, d) }, rig.LargeDatabase...)
+	database := slices.Concat(rig.LargeDatabase, rig.BinaryLog)
+	return rig.With(func(s *rig.Stack) error { return soak(ctx, s, d) }, database...)
 }
 
 // fullRun is how long a run takes that has every fault at least once.
