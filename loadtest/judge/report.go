@@ -41,7 +41,7 @@ func (r *Result) milliseconds(q float64) string {
 func (r *Result) note() string {
 	outcomes := r.Verdicts()
 	s := fmt.Sprintf("%d refused, %d unknown%s; %s orders; at most %d in flight", outcomes[shop.Refused],
-		outcomes[shop.Unknown], because(details(r.Claims)), r.After.Orders, r.MaxInFlight())
+		outcomes[shop.Unknown], because(details(r.Claims, shop.Unknown)), r.After.Orders, r.MaxInFlight())
 	if !r.Open {
 		s += fmt.Sprintf(", all sent within %.1f ms", rig.Milliseconds(r.Skew(r.BurstSize())))
 	}

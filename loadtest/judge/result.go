@@ -156,9 +156,9 @@ func (r *Result) apart() string {
 	met := r.decided().Contenders(r.BurstSize())
 	switch {
 	case len(r.Acknowledged()) == 0:
-		return "all claims were refused"
+		return "all claims were refused" + because(details(r.Claims, shop.Refused))
 	case r.Verdicts()[shop.Refused] == 0 && len(r.distinct()) == len(r.Acknowledged()):
-		return "no claim was read as refused, so none met a limit" + because(details(r.Claims))
+		return "no claim was read as refused, so none met a limit" + because(details(r.Claims, shop.Unknown))
 	case r.Wanted() > r.Stock && r.unsold() > 0:
 		return "the units were not sold out, so no claim met the limit of the stock: a workload of the file may have fewer"
 	case !r.Open && met < max(2, min(minContenders, (r.BurstSize()+2)/3)):
@@ -179,7 +179,7 @@ func (r *Result) doubts() (doubts []string) {
 	}
 	doubts = append(doubts, r.rateLimit()...)
 	if len(r.Acknowledged()) == 0 && r.Verdicts()[shop.Refused] < len(r.Claims) {
-		doubts = append(doubts, "no claim was accepted"+because(details(r.Claims)))
+		doubts = append(doubts, "no claim was accepted"+because(details(r.Claims, shop.Unknown)))
 	}
 	for _, f := range r.findings() {
 		if f.Unknown != "" {
@@ -193,7 +193,7 @@ func (r *Result) doubts() (doubts []string) {
 func (r *Result) rateLimit() []string {
 	limited := 0
 	for _, c := range r.Claims {
-		if short, _ := reason(c); short == tooManyRequests {
+		if short, _ := reason(c); c.Verdict == shop.Unknown && short == tooManyRequests {
 			limited++
 		}
 	}

@@ -24,7 +24,7 @@ func resultOf(accepted, refused, unknown int) *Result {
 		}
 	}
 	add(accepted, shop.Accepted, "")
-	add(refused, shop.Refused, "")
+	add(refused, shop.Refused, "status 429\n\"gone\"")
 	add(unknown, shop.Unknown, "status 500\n\"full\"")
 	return r
 }
@@ -149,7 +149,7 @@ func TestWhatProvesNothingSaysWhy(t *testing.T) {
 		"only 1 claims were in flight while":            limited503,
 		"had to break a promise and did not":            lucky,
 		"read as refused":                               held(resultOf(30, 0, 0)),
-		"all claims were refused":                       held(resultOf(0, 30, 0)),
+		`were refused: 30 × status 429 "gone"`:          held(resultOf(0, 30, 0)),
 		"so none met a limit":                           unlimited,
 		"totals still changed after the timeout":        changing,
 		"not sold out, so no claim met the limit":       unsold,

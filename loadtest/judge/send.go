@@ -140,18 +140,17 @@ func (a answer) read(ctx context.Context, s *shop.Shop) rig.Claim {
 	return c
 }
 
-// reason returns why an outcome is unknown, in few words, and what was said.
+// reason returns why a claim was not accepted, in few words, and what was said. k6 says so of unknown outcomes only.
 func reason(c rig.Claim) (short, said string) {
 	short, said, _ = strings.Cut(c.Detail, "\n")
 	return short, said
 }
 
-// details counts why outcomes are unknown, the most frequent reasons first, each with what
-// was said first.
-func details(claims []rig.Claim) (reasons []string) {
+// details counts the reasons of an outcome, the most frequent first, each with what was said first.
+func details(claims []rig.Claim, outcome string) (reasons []string) {
 	counts, first := map[string]int{}, map[string]string{}
 	for _, c := range claims {
-		if short, said := reason(c); c.Verdict == shop.Unknown {
+		if short, said := reason(c); c.Verdict == outcome && short != "" {
 			counts[short]++
 			first[short] = cmp.Or(first[short], said)
 		}

@@ -73,7 +73,7 @@ func (c *Claim) readWhole(row map[string]string, s *shop.Shop) {
 
 // Read sets what a reply of another shop says of c.
 func (c *Claim) Read(s *shop.Shop, r shop.Reply) {
-	if c.Verdict, c.Order = s.Reply.Read(r); c.Verdict == shop.Unknown {
+	if c.Verdict, c.Order = s.Reply.Read(r); c.Verdict != shop.Accepted {
 		c.Detail = fmt.Sprintf("status %d\n%q", r.Status, r.Said())
 	}
 }
