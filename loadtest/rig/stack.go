@@ -31,10 +31,6 @@ var LargeDatabase = []string{
 	"--loose-innodb-log-file-size=512M", "--loose-innodb-redo-log-capacity=1G",
 }
 
-// BinaryLog is for a database server that is killed: InnoDB without a binary log shows
-// commits that are not durable yet. MySQL has one by default.
-var BinaryLog = []string{"--log-bin=log", "--server-id=1"}
-
 // redisDatabases is how many sales have a Redis database each. The next ones share
 // them with the first, whose instances have ended.
 const redisDatabases = 1000

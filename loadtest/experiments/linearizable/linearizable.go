@@ -32,7 +32,7 @@ func Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return rig.With(func(s *rig.Stack) error { return runAll(ctx, s, first, last) }, rig.BinaryLog...)
+	return rig.With(func(s *rig.Stack) error { return runAll(ctx, s, first, last) })
 }
 
 func seedsFrom(setting string) (first, last uint64, err error) {

@@ -12,7 +12,6 @@ import (
 	"errors"
 	"net/http"
 	"os"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -29,8 +28,7 @@ func Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	database := slices.Concat(rig.LargeDatabase, rig.BinaryLog)
-	return rig.With(func(s *rig.Stack) error { return soak(ctx, s, d) }, database...)
+	return rig.With(func(s *rig.Stack) error { return soak(ctx, s, d) }, rig.LargeDatabase...)
 }
 
 // fullRun is how long a run takes that has every fault at least once.
