@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/url"
 	"regexp"
 	"slices"
 	"strconv"
@@ -134,6 +135,9 @@ func (e Extract) source(r Reply) (text string, found bool) {
 		for _, c := range (&http.Response{Header: r.Header}).Cookies() {
 			if c.Name == e.Cookie {
 				text, found = c.Value, true
+				if decoded, err := url.PathUnescape(text); err == nil { // as a page of Laravel's sends it in a header
+					text = decoded
+				}
 			}
 		}
 		return text, found

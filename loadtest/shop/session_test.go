@@ -18,14 +18,14 @@ import (
 func TestPartsOfAReplyAreKept(t *testing.T) {
 	t.Parallel()
 	reply := Reply{
-		Header: http.Header{"Location": {"/orders/7"}, "Set-Cookie": {"csrf=old; Path=/", "csrf=new; Path=/", "a=b"}},
+		Header: http.Header{"Location": {"/orders/7"}, "Set-Cookie": {"csrf=old", "csrf=new%3D+; Path=/", "a=b"}},
 		Body:   []byte(`{"id": 5, "html": "<form><input name='x' value='1'><input name='t' value='a&amp;&quot;b'/></form>"}`),
 	}
 	for file, want := range map[string]string{
 		`{pointer: /id}`:     "5",
 		`{header: location}`: "/orders/7",
 		`{header: Location, matches: '/orders/(.*)'}`: "7",
-		`{cookie: csrf}`:           "new",
+		`{cookie: csrf}`:           "new=+",
 		`{field: t}`:               `a&"b`,
 		`{matches: '"id": (\d+)'}`: "5",
 		`{header: X-None}`:         "",
