@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"log/slog"
+	"time"
 
 	"github.com/jmoiron/sqlx"
 )
@@ -15,6 +16,8 @@ const undurable = "MySQL may lose orders that clients were told of: set innodb_f
 // has shown before it was on disk. A node of Galera may: the others have the order. It says nothing if
 // the server does not tell.
 func warnUndurable(ctx context.Context, log *slog.Logger, db *sqlx.DB) {
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+	defer cancel()
 	var variables []struct {
 		Name  string `db:"Variable_name"`
 		Value string `db:"Value"`
