@@ -59,7 +59,7 @@ func OpenLab() (*lab.Lab, error) {
 }
 
 // leastDisk is what the servers of an experiment write at most, about.
-const leastDisk = 2 << 30
+const leastDisk = 4 << 30
 
 // checkDisk returns an error if dir has less space than the servers need. A server
 // that finds the disk full only says that it cannot start.
