@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/go-sql-driver/mysql"
 	"github.com/jmoiron/sqlx"
 
 	"example.com/flashsale/internal/auth"
@@ -57,6 +58,24 @@ func TestMySQLThatRefusesTheServiceIsNotReadyUntilItIsMended(t *testing.T) {
 			wantStatus(t, i.eventuallyPost(t, "/coupons/"+id+"/orders", tokenFor(t, 2, auth.RoleUser), ""), 201)
 		})
 	}
+}
+
+// After a switchover nothing is read from the former primary, which still replies to who only reads.
+func TestReadsFollowASwitchover(t *testing.T) {
+	t.Parallel()
+	former, dsn := ownMySQL(t)
+	_, nextDSN := ownMySQL(t)
+	proxy, through := labtest.ProxiedMySQL(t, dsn)
+	i := start(t, environ(t, map[string]string{"MYSQL_DSN": through, "COUPON_CACHE": "0s"})).ready(t)
+	i.createCoupon(t, 9)
+	id := start(t, environ(t, map[string]string{"MYSQL_DSN": nextDSN})).ready(t).createCoupon(t, 9)
+
+	former.MustExec(`SET GLOBAL read_only = ON`)
+	next, err := mysql.ParseDSN(nextDSN)
+	check.NoError(t, err)
+	proxy.Retarget(next.Addr)
+	eventually(t, func() bool { return i.log.Says("dependency available", "dependency", "mysql") })
+	wantStatus(t, i.get(t, "/coupons/"+id, tokenFor(t, 1, auth.RoleUser)), 200)
 }
 
 // wantRefused checks what the instance replies while MySQL refuses it. That is no error of the service.

@@ -206,11 +206,18 @@ func (s *service) openVerifier() (*auth.Verifier, error) {
 func (s *service) probes() []httpapi.Probe {
 	writes := slices.Concat(coupon.Writes, order.Writes, events.Outbox(s.cfg.Events).Writes(),
 		[]string{`ROLLBACK`}, mysqllock.Writes[s.cfg.Lock]) // locks are in no transaction
+	unavailable := false
+	checkMySQL := func(ctx context.Context) error {
+		err := transaction.CheckWritable(ctx, s.probeDB, writes...)
+		if unavailable && err == nil {
+			s.account.Renew()
+		}
+		unavailable = err != nil
+		return err
+	}
 	return append([]httpapi.Probe{
 		{Name: "guards", Check: s.guards.check},
-		{Name: "mysql", Check: func(ctx context.Context) error {
-			return transaction.CheckWritable(ctx, s.probeDB, writes...)
-		}},
+		{Name: "mysql", Check: checkMySQL},
 		{Name: "redis", Check: newRedisProbe(s.cfg, s.probeRDB, s.log).check},
 	}, s.lockProbes...)
 }

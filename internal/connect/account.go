@@ -5,6 +5,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"example.com/flashsale/internal/transaction"
@@ -14,8 +15,20 @@ import (
 // that the server allows it. A server that refuses another one makes them share those
 // that there are: a pool takes idle ones of a pool that has more, and waits for its own.
 type Account struct {
-	mu    sync.Mutex
-	pools []*connector
+	mu      sync.Mutex
+	pools   []*connector
+	renewed atomic.Int64 // calls of Renew
+}
+
+// Renew makes the pools use no connection again that they have now. The address may lead to another
+// server since: a former primary goes on to reply to those who only read, with what it had.
+func (a *Account) Renew() { a.renewed.Add(1) }
+
+func (a *Account) renewals() int64 {
+	if a == nil {
+		return 0
+	}
+	return a.renewed.Load()
 }
 
 // SharedBy makes the pool one of the pools of an account.

@@ -22,10 +22,12 @@ type mysqlConn interface {
 
 // A connection leaves its pool when the server has refused it what another connection may do: the
 // rights to a database and the format of the binary log remain those with which it began,
-// also after an administrator has mended them.
+// also after an administrator has mended them. So it does after Account.Renew.
 type connection struct {
 	mysqlConn
-	refused bool
+	refused  bool
+	account  *Account
+	renewals int64 // of the account, before it was opened
 }
 
 func (c *connection) note(err error) {
@@ -48,4 +50,14 @@ func (c *connection) QueryContext(ctx context.Context, query string, args []driv
 }
 
 // IsValid implements driver.Validator.
-func (c *connection) IsValid() bool { return !c.refused && c.mysqlConn.IsValid() }
+func (c *connection) IsValid() bool {
+	return !c.refused && c.renewals == c.account.renewals() && c.mysqlConn.IsValid()
+}
+
+// ResetSession implements driver.SessionResetter.
+func (c *connection) ResetSession(ctx context.Context) error {
+	if !c.IsValid() {
+		return driver.ErrBadConn
+	}
+	return c.mysqlConn.ResetSession(ctx)
+}

@@ -49,6 +49,7 @@ func (c *connector) Connect(ctx context.Context) (driver.Conn, error) {
 
 // open connects, and prepares the connection.
 func (c *connector) open(ctx context.Context) (driver.Conn, error) {
+	renewals := c.cfg.account.renewals()
 	opened, err := c.Connector.Connect(ctx)
 	if err != nil {
 		return nil, err
@@ -56,7 +57,7 @@ func (c *connector) open(ctx context.Context) (driver.Conn, error) {
 	if err := c.prepare(ctx, opened.(driver.ExecerContext)); err != nil {
 		return nil, errors.Join(err, opened.Close())
 	}
-	return &connection{mysqlConn: opened.(mysqlConn)}, nil
+	return &connection{mysqlConn: opened.(mysqlConn), account: c.cfg.account, renewals: renewals}, nil
 }
 
 // prepare gives conn the session that the statements of the service need, whatever the
