@@ -29,17 +29,13 @@ var everyProblem = slices.Concat(everyOperation, everyBody, claimVerdicts, chang
 
 // TransformSchema implements huma.SchemaTransformer: it lists the codes.
 func (Problem) TransformSchema(_ huma.Registry, s *huma.Schema) *huma.Schema {
-	s.Properties["code"].Enum = codes(everyProblem)
-	return s
-}
-
-func codes(problems []*Problem) (codes []any) {
-	for _, p := range problems {
-		if !slices.Contains(codes, any(p.Code)) { // several have the same
-			codes = append(codes, p.Code)
+	codes := &s.Properties["code"].Enum
+	for _, p := range everyProblem {
+		if !slices.Contains(*codes, any(p.Code)) { // several have the same
+			*codes = append(*codes, p.Code)
 		}
 	}
-	return codes
+	return s
 }
 
 // problemResponses documents problems as an operation's responses by status.
@@ -56,21 +52,20 @@ func problemResponses(r huma.Registry, problems []*Problem) map[string]*huma.Res
 	return responses
 }
 
-// problemResponse documents the problems of one status: their codes, and their
-// headers, which are required if all of them have them.
+// problemResponse documents the problems of one status: their codes, and their headers. It
+// refers to Problem and adds nothing: openapi-generator makes an empty type of a reference with other
+// members, and what ogen makes of a header that only some responses require does not compile.
 func problemResponse(r huma.Registry, problems []*Problem) *huma.Response {
 	response := &huma.Response{Headers: map[string]*huma.Header{}}
 	for _, p := range problems {
 		response.Description += fmt.Sprintf("- `%s`: %s\n", p.Code, p.Detail)
 		for name := range p.header {
-			lacks := func(p *Problem) bool { return p.header[name] == nil }
-			response.Headers[name] = &huma.Header{Required: !slices.ContainsFunc(problems, lacks)}
+			response.Headers[name] = &huma.Header{}
 		}
 	}
-	response.Content = map[string]*huma.MediaType{problems[0].ContentType(""): {Schema: &huma.Schema{
-		Ref:        r.Schema(reflect.TypeFor[Problem](), true, "").Ref,
-		Properties: map[string]*huma.Schema{"code": {Enum: codes(problems)}},
-	}}}
+	response.Content = map[string]*huma.MediaType{problems[0].ContentType(""): {
+		Schema: r.Schema(reflect.TypeFor[Problem](), true, ""),
+	}}
 	return response
 }
 
@@ -105,7 +100,7 @@ func documentHeaders(responses map[string]*huma.Response) {
 		r.Headers["X-Instance"], r.Headers[observe.TraceHeader] = &huma.Header{}, &huma.Header{}
 		for name, h := range r.Headers {
 			common := headers[name]
-			h.Description, h.Required = common.Description, h.Required || common.Required
+			h.Description, h.Required = common.Description, common.Required
 			h.Schema = &huma.Schema{Type: huma.TypeString}
 			if name == "Retry-After" {
 				h.Schema = &huma.Schema{Type: huma.TypeInteger, Minimum: new(float64)}
