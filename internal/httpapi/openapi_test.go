@@ -42,6 +42,7 @@ type specParameter struct {
 type specSchema struct {
 	Ref        string `json:"$ref"`
 	Pattern    string
+	Format     string
 	Enum       []string
 	Required   []string
 	Properties map[string]specSchema
@@ -98,7 +99,8 @@ func (s spec) check(tb testing.TB, r *http.Request, got response) {
 		}
 	}
 	if got.Code >= 400 && !strings.Contains(documented.Description, "- `"+got.id("code")+"`: ") {
-		tb.Errorf("%s %s: %s is not one of the documented codes:\n%s", r.Method, r.URL, got.id("code"), documented.Description)
+		tb.Errorf("%s %s: %s is not one of the documented codes:\n%s",
+			r.Method, r.URL, got.id("code"), documented.Description)
 	}
 }
 
@@ -109,6 +111,7 @@ func TestDocument(t *testing.T) {
 	t.Run("OpenAPIHasEveryRouteOfTheSale", f.openAPIHasEveryRouteOfTheSale)
 	t.Run("OpenAPIHasEveryCode", f.openAPIHasEveryCode)
 	t.Run("OpenAPIHasThePatternOfEveryID", f.openAPIHasThePatternOfEveryID)
+	t.Run("ClientsInPythonCanCheckPatterns", f.clientsInPythonCanCheckPatterns)
 	t.Run("GeneratorsFindOneTypeOfProblems", f.generatorsFindOneTypeOfProblems)
 	t.Run("EveryOperationSaysWhetherItIsSafeToRepeat", f.everyOperationSaysWhetherItIsSafeToRepeat)
 	t.Run("DocsLoadNothingFromOtherHosts", f.docsLoadNothingFromOtherHosts)
@@ -162,6 +165,16 @@ func (f *fixture) openAPIHasEveryCode(t *testing.T) {
 	created = slices.Compact(created) // two problems may share a code
 	if len(created) < 20 || !slices.Equal(created, documented) {
 		t.Errorf("the sources have the codes\n%v, the document has\n%v", created, documented)
+	}
+}
+
+func (f *fixture) clientsInPythonCanCheckPatterns(t *testing.T) {
+	for name, schema := range f.spec.Components.Schemas {
+		for member, s := range schema.Properties {
+			if s.Pattern != "" && (s.Format == "date-time" || strings.Contains(s.Pattern, `\p`)) {
+				t.Errorf("%s of %s has the pattern %s", member, name, s.Pattern)
+			}
+		}
 	}
 }
 

@@ -10,6 +10,14 @@ numbers = itertools.count()
 
 
 @schemathesis.hook
+def before_load_schema(context, raw_schema):
+    for schema in raw_schema["components"]["schemas"].values():
+        for member in schema["properties"].values():
+            if "x-pattern" in member:
+                member["pattern"] = member["x-pattern"]
+
+
+@schemathesis.hook
 def before_call(context, case, kwargs):
     """In requests that are meant to be valid, a sale ends after it begins, and has a unit for each segment; and no key is
     one of another request, also of another run: the administrators of all are one. Methods that an operation does not
