@@ -2,6 +2,7 @@ package mysqllock
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	mathrand "math/rand/v2"
 	"sync/atomic"
@@ -115,8 +116,8 @@ func (l *rowLease) Extend(ctx context.Context, ttl time.Duration) error {
 	})
 }
 
-// Release implements lock.Lease. If an earlier execution of acquire may come after
-// it, the release is repeated in the background.
+// Release implements lock.Lease. If its outcome is unknown, or an earlier execution of
+// acquire may come after it, it is repeated in the background.
 func (l *rowLease) Release(ctx context.Context) error {
 	start := time.Now()
 	err := l.expiry.Release(func() (found, repeated bool, err error) {
@@ -127,7 +128,7 @@ func (l *rowLease) Release(ctx context.Context) error {
 		}
 		return found, earlier || repeated, err
 	})
-	if err == nil && l.uncertain {
+	if !errors.Is(err, lock.ErrLost) && (err != nil || l.uncertain) {
 		l.abandon(ctx, start)
 	}
 	if err == nil && mathrand.N(100) == 0 {
