@@ -3,6 +3,7 @@ package generator
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -198,6 +199,24 @@ func TestEveryRequestEndsWithAReplyOrAnError(t *testing.T) {
 			})
 		})
 	}
+}
+
+func TestConnectionsKeepNoReply(t *testing.T) {
+	t.Parallel()
+	onEveryPoller(t, func(t *testing.T, start func(string, time.Duration, func(Reply)) *Generator) {
+		address, _ := serve(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(make([]byte, 1<<20)) })
+		g := start(address, testTimeout, func(r Reply) { check.NoError(t, r.Err) })
+		defer g.Close()
+		check.NoError(t, g.Connect(t.Context(), 4))
+		connections := slices.Collect(maps.Values(g.connections))
+		g.Run(t.Context(), Phase{Clients: 4, Count: 4})
+		g.Drain(t.Context())
+		for _, c := range connections {
+			if cap(c.partial) > 0 {
+				t.Errorf("%d bytes of a reply are kept", cap(c.partial))
+			}
+		}
+	})
 }
 
 func TestRequestsToAServerThatDoesNotListenEnd(t *testing.T) {
