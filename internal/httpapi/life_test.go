@@ -13,6 +13,16 @@ import (
 	"example.com/flashsale/internal/check"
 )
 
+// again claims until the lock of the claim before is released.
+func again(t *testing.T, claim func() response) (r response) {
+	t.Helper()
+	check.Eventually(t, "the lock of the claim before is released", func() bool {
+		r = claim()
+		return r.body["code"] != "claim_in_progress"
+	})
+	return r
+}
+
 // An order's way through the API: claimed by number, used once, returned, sold again.
 func TestOrderIsUsedAndReturned(t *testing.T) {
 	t.Parallel()
@@ -22,12 +32,10 @@ func TestOrderIsUsedAndReturned(t *testing.T) {
 		c.body["returnable"] != true || c.body["hold_seconds"] != 3600.0 {
 		t.Errorf("coupon: %v", c)
 	}
-	claim := func(number any) (r response) {
-		check.Eventually(t, "the lock of the claim before is released", func() bool {
-			r = f.do("POST", fmt.Sprintf("/coupons/%s/orders?number=%v", id, number), userToken(t, 42), "")
-			return r.body["code"] != "claim_in_progress"
+	claim := func(number any) response {
+		return again(t, func() response {
+			return f.do("POST", fmt.Sprintf("/coupons/%s/orders?number=%v", id, number), userToken(t, 42), "")
 		})
-		return r
 	}
 	second := claim(2)
 	if second.Code != 201 || second.body["number"] != 2.0 || second.body["state"] != "claimed" ||
