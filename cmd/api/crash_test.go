@@ -4,7 +4,6 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"net/http"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -35,27 +34,19 @@ type deployment struct {
 	twenty chan struct{} // closed when twenty orders have been acknowledged
 }
 
-// buildBinary builds the service and returns the path of its executable.
-func buildBinary(t *testing.T) string {
-	t.Helper()
-	binary := filepath.Join(t.TempDir(), "api")
-	labtest.BuildAPI(t, binary)
-	return binary
-}
-
 // deploy starts a deployment with settings (KEY=value) beside those of the tests.
 func deploy(t *testing.T, settings ...string) *deployment {
 	t.Helper()
 	l := labtest.Lab(t)
-	binary := buildBinary(t)
 	d := &deployment{t: t, name: rand.Text(), dsn: labtest.DSN(t), twenty: make(chan struct{}),
 		client: &http.Client{
 			Timeout: 20 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: 1000},
 		}}
 	redis := labtest.Redis(t)
 	instance := func(name string) *lab.API {
-		i, err := lab.StartAPI(l, binary, d.name+name, append([]string{"MYSQL_DSN=" + d.dsn, "REDIS_URL=" + redis.URL,
-			"JWT_SECRET=" + secret, "LOCK_TTL=1s"}, settings...)...)
+		env := append([]string{"MYSQL_DSN=" + d.dsn, "REDIS_URL=" + redis.URL, "JWT_SECRET=" + secret, "LOCK_TTL=1s"},
+			settings...)
+		i, err := lab.StartAPI(l, labtest.API(t), d.name+name, env...)
 		check.NoError(t, err)
 		t.Cleanup(i.Kill)
 		return i

@@ -57,7 +57,7 @@ func TestServersAreReachedByTLS(t *testing.T) {
 	dir := t.TempDir()
 	labtest.Certificate(t, dir+"/cert.pem", dir+"/key.pem")
 	redisURL := startTLSRedis(t, dir)
-	i, err := lab.StartAPI(labtest.Lab(t), buildBinary(t), "tls", "MYSQL_DSN="+startTLSMySQL(t, dir)+"?tls=true",
+	i, err := lab.StartAPI(labtest.Lab(t), labtest.API(t), "tls", "MYSQL_DSN="+startTLSMySQL(t, dir)+"?tls=true",
 		"REDIS_URL="+redisURL, "JWT_SECRET="+secret, "SSL_CERT_FILE="+dir+"/cert.pem")
 	check.NoError(t, err) // it is not ready
 	t.Cleanup(i.Kill)
