@@ -115,7 +115,7 @@ func (f *fixture) send(req *http.Request) response {
 	r := response{ResponseRecorder: httptest.NewRecorder()}
 	f.ServeHTTP(r, req)
 	_ = json.Unmarshal(r.Body.Bytes(), &r.body)
-	f.spec.check(f.tb, req, r)
+	f.checkDocumented(req, r)
 	return r
 }
 
