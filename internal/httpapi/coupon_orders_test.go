@@ -13,18 +13,14 @@ import (
 	"time"
 
 	"example.com/flashsale/internal/check"
+	"example.com/flashsale/internal/lab/labtest"
 )
 
 // addOrders inserts orders of the users 1 to n.
 func (f *fixture) addOrders(tb testing.TB, couponID string, n int) {
 	tb.Helper()
-	for first := 1; first <= n; first += 1000 {
-		var rows []string
-		for user := first; user < first+1000 && user <= n; user++ {
-			rows = append(rows, fmt.Sprintf("(%d, %s, %d, '2026-11-11')", 1<<40-user*7919%n, couponID, user))
-		}
-		f.db.MustExec("INSERT INTO coupon_orders (id, coupon_id, user_id, created_at) VALUES " + strings.Join(rows, ","))
-	}
+	f.db.MustExec(`INSERT INTO coupon_orders (id, coupon_id, user_id, created_at)
+		SELECT (1 << 40) - n * 7919 % ?, ?, n, '2026-11-11' FROM `+labtest.Numbers(n), max(1, n), couponID)
 }
 
 // users returns the users of orders, which are documents of JSON.

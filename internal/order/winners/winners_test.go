@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"database/sql/driver"
 	"errors"
-	"fmt"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -284,18 +283,11 @@ func openReplicas(s *ordertest.Sale, laggingDSN string, turn *atomic.Int64) *sql
 // users 1 to orders.
 func sellOut(s *ordertest.Sale, coupons, orders int) {
 	s.T.Helper()
-	number, from := "1", ""
-	for digit := 1; digit <= orders; digit *= 10 { // one table of ten rows for each digit
-		number += fmt.Sprintf(" + %d * t%[1]d.d", digit)
-		from += fmt.Sprintf(`, (SELECT 0 AS d UNION ALL SELECT 1 UNION ALL SELECT 2 UNION ALL SELECT 3 UNION ALL SELECT 4
-			UNION ALL SELECT 5 UNION ALL SELECT 6 UNION ALL SELECT 7 UNION ALL SELECT 8 UNION ALL SELECT 9) t%d`, digit)
-	}
-	q := fmt.Sprintf(`
-		INSERT INTO coupon_orders (id, coupon_id, user_id, created_at)
-		SELECT ? + n, ?, n, NOW() FROM (SELECT %s AS n FROM %s) numbers WHERE n <= ?`, number, from[1:])
+	q := `INSERT INTO coupon_orders (id, coupon_id, user_id, created_at)
+		SELECT ? + n, ?, n, NOW() FROM ` + labtest.Numbers(orders)
 	for id := int64(1); id <= int64(coupons); id++ {
 		s.Coupon(id, orders)
-		s.Exec(q, orderID(id, 0), id, orders)
+		s.Exec(q, orderID(id, 0), id)
 		s.Exec(`UPDATE coupons SET stock = 0 WHERE id = ?`, id)
 	}
 }
