@@ -88,23 +88,12 @@ func TestWrongUseOfTheLockIsNotUnavailable(t *testing.T) {
 	}
 }
 
-// A losingLocker's leases are lost when they are extended.
-type losingLocker struct{ lock.Locker }
-
-type lostLease struct{ lock.Lease }
-
-func (l losingLocker) TryLock(ctx context.Context, key string, ttl time.Duration) (lock.Lease, error) {
-	lease, err := l.Locker.TryLock(ctx, key, ttl)
-	return lostLease{lease}, err
-}
-
-func (lostLease) Extend(context.Context, time.Duration) error { return lock.ErrLost }
-
 // Nothing else ends it: the row of its coupon is locked, and its client has no deadline.
 func TestClaimEndsWhenItsLockIsLost(t *testing.T) {
 	t.Parallel()
 	s := ordertest.NewSale(t)
-	claims := s.Instance(ordertest.WithStrategy(commit.PerClaim), ordertest.WithLocker(losingLocker{lock.Local()}),
+	losing := &ordertest.Locker{Locker: lock.Local(), Extend: func() error { return lock.ErrLost }}
+	claims := s.Instance(ordertest.WithStrategy(commit.PerClaim), ordertest.WithLocker(losing),
 		func(c *ordertest.Config) { c.Order.LockTTL = time.Second })
 	id := s.Coupon(1, 5)
 	s.Block(id)

@@ -73,65 +73,81 @@ func TestEveryUnitIsSoldToRepeatedClaims(t *testing.T) {
 	})
 }
 
+// A rush is a sale at two instances that lack guards.
+type rush struct {
+	keyless                         bool // without the unique key
+	scope                           order.Scope
+	locker                          func() lock.Locker // nil: the shipped one
+	strategy                        commit.Strategy
+	segments, stock, users, repeats int
+	broken                          func(order.Audit) int
+}
+
+var (
+	soldWithoutGuard = rush{scope: order.PerUser, strategy: commit.Unguarded,
+		segments: 1, stock: 20, users: 100, repeats: 1, broken: order.Audit.Oversold}
+	claimedWithoutKey = rush{keyless: true, scope: order.PerUser, strategy: commit.PerClaim,
+		segments: 1, stock: 100, users: 1, repeats: 100, broken: order.Audit.Duplicates}
+)
+
+// breaks sells coupons, one after the other, and reports whether a promise has broken.
+func (r rush) breaks(t *testing.T, coupons int) bool {
+	t.Helper()
+	s := ordertest.NewSale(t)
+	if r.keyless {
+		s.Exec(`ALTER TABLE coupon_orders DROP INDEX one_each`)
+	}
+	change := func(c *ordertest.Config) {
+		c.Strategy, c.Order.Scope = r.strategy, r.scope
+		if r.locker != nil {
+			c.Order.Locks = lock.New(r.locker())
+		}
+	}
+	a, b := s.Instance(change), s.Instance(change)
+	for id := range int64(coupons) {
+		s.Rush(s.Split(id+1, r.stock, r.segments), r.users, r.repeats, a, b)
+		if r.broken(s.Audit(id+1)) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
 // The controls: without its guard a promise must break. Otherwise the tests
 // above produce no overlap and prove nothing.
 func TestWithoutGuardAPromiseBreaks(t *testing.T) {
 	t.Parallel()
-	t.Run("stock guard off", func(t *testing.T) {
-		t.Parallel()
-		s := ordertest.NewSale(t)
-		a, b := s.Instance(unguardedStock), s.Instance(unguardedStock) // the per-user lock does not help
-		for id := int64(1); id <= 20; id++ {
-			s.Rush(s.Coupon(id, 20), 200, 1, a, b)
-			if s.Audit(id).Oversold() > 0 {
-				return
+	keyless, segments := claimedWithoutKey, soldWithoutGuard
+	keyless.locker = lock.Local
+	segments.scope, segments.segments, segments.locker = order.PerSegment, 4, lock.None
+	for name, r := range map[string]rush{
+		"stock guard off": soldWithoutGuard, "unique key off": keyless, "stock guard of segments off": segments,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if !r.breaks(t, 50) {
+				t.Error("50 rushes broke no promise: no overlap")
 			}
-		}
-		t.Error("20 rushes without the guard did not oversell: no overlap")
-	})
-	t.Run("unique key off", func(t *testing.T) {
-		t.Parallel()
-		s := ordertest.NewSale(t)
-		s.Exec(`ALTER TABLE coupon_orders DROP INDEX one_each`)
-		perClaim := func() *ordertest.Instance {
-			return s.Instance(ordertest.WithStrategy(commit.PerClaim), ordertest.WithLocker(lock.Local()))
-		}
-		a, b := perClaim(), perClaim() // each has a local lock of its own
-		for id := int64(1); id <= 50; id++ {
-			s.Rush(s.Coupon(id, 100), 1, 100, a, b)
-			if s.Audit(id).Duplicates() > 0 {
-				return
-			}
-		}
-		t.Error("50 rushes of one user placed no duplicate: no overlap")
-	})
+		})
+	}
 }
 
 func TestLockAloneKeepsThePromiseOfItsScope(t *testing.T) {
 	t.Parallel()
-	t.Run("per user, unique key off", func(t *testing.T) {
-		t.Parallel()
-		s := ordertest.NewSale(t)
-		s.Exec(`ALTER TABLE coupon_orders DROP INDEX one_each`)
-		a, b := s.Instance(ordertest.WithStrategy(commit.PerClaim)),
-			s.Instance(ordertest.WithStrategy(commit.PerClaim))
-		for id := int64(1); id <= 20; id++ {
-			s.Rush(s.Coupon(id, 100), 1, 100, a, b)
-			if got := s.Audit(id); got.Orders != 1 {
-				t.Fatalf("audit %+v", got)
+	coupons, segments := soldWithoutGuard, soldWithoutGuard
+	coupons.scope = order.PerCoupon
+	segments.scope, segments.segments = order.PerSegment, 4
+	for name, r := range map[string]rush{
+		"user, unique key off": claimedWithoutKey, "coupon, stock guard off": coupons,
+		"segment, stock guard off": segments,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if r.breaks(t, 3) {
+				t.Error("a promise has broken")
 			}
-		}
-	})
-	t.Run("per coupon, stock guard off", func(t *testing.T) {
-		t.Parallel()
-		s := ordertest.NewSale(t)
-		perCoupon := func(c *ordertest.Config) { c.Order.Scope = order.PerCoupon }
-		id := s.Coupon(1, 30)
-		s.Rush(id, 150, 1, s.Instance(unguardedStock, perCoupon), s.Instance(unguardedStock, perCoupon))
-		if got := s.Audit(id); got.Orders != 30 || got.Stock != 0 {
-			t.Errorf("audit %+v", got)
-		}
-	})
+		})
+	}
 }
 
 // A window may have been changed after orders were made in it.
@@ -162,8 +178,7 @@ func TestAuditCopiesNoOrders(t *testing.T) {
 	s := ordertest.NewSale(t)
 	s.Coupon(1, orders)
 	s.Exec(`INSERT INTO coupon_orders (id, coupon_id, user_id, created_at)
-		WITH RECURSIVE n AS (SELECT 1 AS n UNION ALL SELECT n + 1 FROM n WHERE n < ?)
-		SELECT n, 1, n, UTC_TIMESTAMP(3) FROM n`, orders)
+		SELECT n, 1, n, UTC_TIMESTAMP(3) FROM ` + labtest.Numbers(orders))
 	db := labtest.Open(t, s.DSN)
 	db.SetMaxOpenConns(1) // the counter is the session's
 	read := func() int {

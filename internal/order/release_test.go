@@ -14,31 +14,11 @@ import (
 	"example.com/flashsale/internal/order/ordertest"
 )
 
-// A slowLocker's leases block in Release until proceed is closed.
-type slowLocker struct {
-	lock.Locker
-	proceed chan struct{}
-}
-
-func (l *slowLocker) TryLock(ctx context.Context, key string, ttl time.Duration) (lock.Lease, error) {
-	lease, err := l.Locker.TryLock(ctx, key, ttl)
-	return slowLease{lease, l.proceed}, err
-}
-
-type slowLease struct {
-	lock.Lease
-	proceed chan struct{}
-}
-
-func (l slowLease) Release(ctx context.Context) error {
-	<-l.proceed
-	return l.Lease.Release(ctx)
-}
-
 func TestOnlyARefusalWaitsForTheRelease(t *testing.T) {
 	t.Parallel()
 	s := ordertest.NewSale(t)
-	locker := &slowLocker{lock.Local(), make(chan struct{})}
+	proceed := make(chan struct{})
+	locker := &ordertest.Locker{Locker: lock.Local(), Release: func(string) { <-proceed }}
 	claims := s.Instance(ordertest.WithLocker(locker), func(c *ordertest.Config) {
 		// keeps the stock of 1, so that both claims take the lock
 		c.Order.Coupons = coupon.NewCache(s.Coupons, time.Hour)
@@ -60,7 +40,7 @@ func TestOnlyARefusalWaitsForTheRelease(t *testing.T) {
 		t.Error("Close returned before all locks were released")
 	case <-time.After(100 * time.Millisecond):
 	}
-	close(locker.proceed)
+	close(proceed)
 	<-closed
 	for user := range int64(2) {
 		if _, err := locker.Locker.TryLock(t.Context(), "redis_lock:userId:"+strconv.FormatInt(42+user, 10),
@@ -70,23 +50,15 @@ func TestOnlyARefusalWaitsForTheRelease(t *testing.T) {
 	}
 }
 
-// A stuckLocker's lease of one key blocks in Release until proceed is closed.
-type stuckLocker struct {
-	slowLocker
-	stuck string
-}
-
-func (l *stuckLocker) TryLock(ctx context.Context, key string, ttl time.Duration) (lock.Lease, error) {
-	if key == l.stuck {
-		return l.slowLocker.TryLock(ctx, key, ttl)
-	}
-	return l.Locker.TryLock(ctx, key, ttl)
-}
-
 func TestReleaseThatHangsDelaysNoOther(t *testing.T) {
 	t.Parallel()
 	s := ordertest.NewSale(t)
-	locker := &stuckLocker{slowLocker{lock.Local(), make(chan struct{})}, "redis_lock:userId:42"}
+	proceed := make(chan struct{})
+	locker := &ordertest.Locker{Locker: lock.Local(), Release: func(key string) {
+		if key == "redis_lock:userId:42" {
+			<-proceed
+		}
+	}}
 	claims := s.Instance(ordertest.WithLocker(locker), lockedForAnHour)
 	id := s.Coupon(3, 3)
 	for user := range int64(3) {
@@ -98,7 +70,7 @@ func TestReleaseThatHangsDelaysNoOther(t *testing.T) {
 			return err == nil
 		})
 	}
-	close(locker.proceed)
+	close(proceed)
 }
 
 func TestSectionLiesWithinTheLock(t *testing.T) {

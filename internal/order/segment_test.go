@@ -26,13 +26,6 @@ func sold(s *ordertest.Sale, couponID int64, accepted int) {
 	}
 }
 
-func TestSegmentsNeverOversell(t *testing.T) {
-	ordertest.ForEveryStrategy(t, func(s *ordertest.Sale, a, b *ordertest.Instance) {
-		id := s.Split(1, 40, 7)
-		sold(s, id, s.Rush(id, 100, 3, a, b))
-	})
-}
-
 // Each segment has one unit, and the last claims find it wherever it is.
 func TestLastUnitOfTheLastSegmentIsSold(t *testing.T) {
 	ordertest.ForEveryStrategy(t, func(s *ordertest.Sale, a, b *ordertest.Instance) {
@@ -203,13 +196,6 @@ func TestLockPerSegmentLocksOneSegment(t *testing.T) {
 	}
 }
 
-func TestLockPerSegmentAloneKeepsTheStock(t *testing.T) {
-	t.Parallel()
-	s := ordertest.NewSale(t)
-	id := s.Split(1, 30, 4)
-	sold(s, id, s.Rush(id, 150, 1, s.Instance(unguardedStock, perSegment), s.Instance(unguardedStock, perSegment)))
-}
-
 // A claim that has no other guard than the lock has read that a segment has a unit, and takes it late.
 func TestRefillTakesNothingFromALockedSegment(t *testing.T) {
 	t.Parallel()
@@ -235,19 +221,4 @@ func TestRefillTakesNothingFromALockedSegment(t *testing.T) {
 	}
 	held.Deliver()
 	check.NoError(t, <-claimed)
-}
-
-// The control: without the lock, claims overlap in a segment.
-func TestSegmentsWithoutLockAndGuardOversell(t *testing.T) {
-	t.Parallel()
-	s := ordertest.NewSale(t)
-	unlocked := ordertest.WithLocker(lock.None())
-	a, b := s.Instance(unguardedStock, perSegment, unlocked), s.Instance(unguardedStock, perSegment, unlocked)
-	for id := int64(1); id <= 20; id++ {
-		s.Rush(s.Split(id, 20, 4), 200, 1, a, b)
-		if s.Audit(id).Oversold() > 0 {
-			return
-		}
-	}
-	t.Error("20 rushes without lock and guard did not oversell: no overlap")
 }

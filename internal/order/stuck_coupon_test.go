@@ -113,23 +113,13 @@ func TestClaimThatOnlyWaitedForASlotIsOverloaded(t *testing.T) {
 	ordertest.Expect(t, "the claim with the slot", first, nil)
 }
 
-// A countingLocker counts the locks that are requested.
-type countingLocker struct {
-	lock.Locker
-	requests atomic.Int64
-}
-
-func (l *countingLocker) TryLock(ctx context.Context, key string, ttl time.Duration) (lock.Lease, error) {
-	l.requests.Add(1)
-	return l.Locker.TryLock(ctx, key, ttl)
-}
-
 // A claim that has waited for a slot is checked again: by then the coupon may be
 // known to be sold out.
 func TestClaimIsCheckedAgainAfterWaitingForASlot(t *testing.T) {
 	t.Parallel()
 	s := ordertest.NewSale(t)
-	locker := &countingLocker{Locker: lock.Local()}
+	var requests atomic.Int64
+	locker := &ordertest.Locker{Locker: lock.Local(), Try: func(string) error { requests.Add(1); return nil }}
 	// one for the coupon
 	cached := func(c *ordertest.Config) { c.Order.Coupons = coupon.NewCache(s.Coupons, time.Hour) }
 	claims := s.Instance(ordertest.WithLocker(locker), cached, running(2))
@@ -149,7 +139,7 @@ func TestClaimIsCheckedAgainAfterWaitingForASlot(t *testing.T) {
 	ordertest.Expect(t, "the claim with the slot", first, nil)
 	ordertest.Expect(t, "the claim whose transaction finds no stock", waiting[1], coupon.ErrSoldOut)
 	ordertest.Expect(t, "the claim after it", waiting[2], coupon.ErrSoldOut)
-	if n := locker.requests.Load(); n != 2 || claims.Slots() != (slots.Usage{}) {
+	if n := requests.Load(); n != 2 || claims.Slots() != (slots.Usage{}) {
 		t.Errorf("%d claims took the user lock, want 2; slots in use: %+v", n, claims.Slots())
 	}
 }

@@ -1,7 +1,6 @@
 package events_test
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -295,19 +294,6 @@ func TestOneRelayWorksAtATime(t *testing.T) {
 	}
 }
 
-// turns refuses every other request, as while another instance tries to publish.
-type turns struct {
-	lock.Locker
-	requests int
-}
-
-func (l *turns) TryLock(ctx context.Context, key string, ttl time.Duration) (lock.Lease, error) {
-	if l.requests++; l.requests%2 == 0 {
-		return nil, lock.ErrLocked
-	}
-	return l.Locker.TryLock(ctx, key, ttl)
-}
-
 func TestFailureIsToldOnceByInstancesThatTakeTurns(t *testing.T) {
 	t.Parallel()
 	s := ordertest.NewSale(t)
@@ -315,8 +301,15 @@ func TestFailureIsToldOnceByInstancesThatTakeTurns(t *testing.T) {
 	labtest.Dial(t, s.Redis).Set(t.Context(), stream, "no stream", 0)
 	_, err := s.Instance(withEvents).Claim(t.Context(), 1, couponID)
 	check.NoError(t, err)
+	requests := 0
+	turns := &ordertest.Locker{Locker: lock.None(), Try: func(string) error { // another instance tries to publish, too
+		if requests++; requests%2 == 0 {
+			return lock.ErrLocked
+		}
+		return nil
+	}}
 	r := events.NewRelay(events.Config{DB: labtest.Open(t, s.DSN), Redis: labtest.Dial(t, s.Redis), Stream: stream,
-		Locks: lock.New(&turns{Locker: lock.None()}), Lock: "events"})
+		Locks: lock.New(turns), Lock: "events"})
 	var told atomic.Int64
 	r.Run(func(error) { told.Add(1) })
 	check.Eventually(t, "it has failed again", func() bool { return r.Stats().Failures > 2 })
