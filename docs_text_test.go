@@ -27,7 +27,7 @@ var (
 	codeSpan  = regexp.MustCompile("`([^`\n]+)`")
 	comment   = regexp.MustCompile(`(?s)<!--.*?-->`)
 	heading   = regexp.MustCompile(`(?m)^#+ (.+)$`)
-	link      = regexp.MustCompile(`\]\(([^)\s]+)\)`)
+	link      = regexp.MustCompile(`(?:\]\(|src(?:set)?=")([^)"\s]+)`)
 )
 
 // code returns the code spans of a page and the lines of its code blocks,

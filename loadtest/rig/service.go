@@ -55,9 +55,45 @@ var LockDependencies = []*lab.Dependency{
 	lab.RedisServer, lab.ZooKeeperServer, lab.EtcdServer, lab.MemcachedServer,
 }
 
-// LockServers starts the servers that a driver needs beside MySQL and Redis
-// and returns the settings that name them. The servers end with the stack.
-func (s *Stack) LockServers(driver string) (settings []string, err error) {
+// LockServers starts the servers that a driver needs beside MySQL and Redis, unless it has, and
+// returns the settings that name them. The servers end with the stack.
+func (s *Stack) LockServers(driver string) ([]string, error) {
+	return s.once("lock "+driver, func() ([]string, error) { return s.startLockServers(driver) })
+}
+
+// RedisServers starts a Redis topology, unless it has, and returns the setting that names it: none for
+// the single Redis of each sale. The servers end with the stack.
+func (s *Stack) RedisServers(topology string) ([]string, error) {
+	if topology == "single" {
+		return nil, nil
+	}
+	return s.once("Redis "+topology, func() ([]string, error) {
+		t, err := lab.StartTopology(s.Lab, topology)
+		if err != nil {
+			return nil, err
+		}
+		return []string{"REDIS_URL=" + t.URL}, nil
+	})
+}
+
+// once starts what has not been started.
+func (s *Stack) once(name string, start func() ([]string, error)) (settings []string, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	settings, started := s.started[name]
+	if started {
+		return settings, nil
+	}
+	if s.started == nil {
+		s.started = map[string][]string{}
+	}
+	if settings, err = start(); err == nil {
+		s.started[name] = settings
+	}
+	return settings, err
+}
+
+func (s *Stack) startLockServers(driver string) (settings []string, err error) {
 	if driver == "redlock" {
 		nodes, err := lab.StartIndependentRedis(s.Lab, 5)
 		if err != nil {

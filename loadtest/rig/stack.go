@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"strconv"
+	"sync"
 	"sync/atomic"
 
 	"golang.org/x/sys/unix"
@@ -21,6 +22,9 @@ type Stack struct {
 	Redis  *lab.Redis
 	Secret string
 	sales  atomic.Int64
+
+	mu      sync.Mutex
+	started map[string][]string // the settings that name more servers, by what needs them
 }
 
 // LargeDatabase sizes the database server for a long sale: the indexes fit in
@@ -83,11 +87,16 @@ func Start(databaseArgs ...string) (*Stack, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := startIn(l, rand.Text()+rand.Text(), databaseArgs)
+	s, err := StartIn(l, databaseArgs...)
 	if err != nil {
 		return nil, errors.Join(err, l.Close())
 	}
 	return s, nil
+}
+
+// StartIn is Start in a lab that is open, with which the stack is stopped.
+func StartIn(l *lab.Lab, databaseArgs ...string) (*Stack, error) {
+	return startIn(l, rand.Text()+rand.Text(), databaseArgs)
 }
 
 // Another starts an empty stack in the lab of s, with the same secret. It is stopped

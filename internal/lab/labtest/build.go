@@ -11,25 +11,25 @@ import (
 )
 
 // API returns the path of the service's executable, which is built when it is called first.
-var API = shares(func(l *lab.Lab) (string, error) {
+var API = Shares(func(l *lab.Lab) (string, error) {
 	dir, err := l.Dir("bin")
 	if err != nil {
 		return "", err
 	}
 	file := filepath.Join(dir, "api")
-	return file, build(file)
+	return file, Build(file)
 })
 
-// BuildAPI builds the service as file.
+// BuildAPI is Build for a test.
 func BuildAPI(tb testing.TB, file string) {
 	tb.Helper()
 	NeedServers(tb)
-	check.NoError(tb, build(file))
+	check.NoError(tb, Build(file))
 }
 
-// build has go test's own flags, so that the packages which tests of the service have compiled are
-// only linked.
-func build(file string) error {
+// Build builds the service as file. It has go test's own flags, so that the packages which tests of
+// the service have compiled are only linked.
+func Build(file string) error {
 	out, err := exec.Command("go", "build", "-o", file, "example.com/flashsale/cmd/api").CombinedOutput()
 	if err != nil {
 		return fmt.Errorf("build %s: %w: %s", file, err, out)

@@ -14,12 +14,12 @@ import (
 // Servers that the tests of a test binary share. Tests must not stop or pause them, or move
 // the cluster's slots.
 var (
-	SharedMySQL     = shares(func(l *lab.Lab) (*lab.MySQL, error) { return lab.StartMySQL(l) })
-	SharedRedis     = shares(func(l *lab.Lab) (*lab.Redis, error) { return lab.StartRedis(l) })
-	SharedMemcached = shares(lab.StartMemcached)
-	SharedEtcd      = shares(lab.StartEtcd)
-	SharedZooKeeper = shares(lab.StartZooKeeper)
-	SharedCluster   = shares(func(l *lab.Lab) (*lab.Topology, error) { return lab.StartTopology(l, "cluster") })
+	SharedMySQL     = Shares(func(l *lab.Lab) (*lab.MySQL, error) { return lab.StartMySQL(l) })
+	SharedRedis     = Shares(func(l *lab.Lab) (*lab.Redis, error) { return lab.StartRedis(l) })
+	SharedMemcached = Shares(lab.StartMemcached)
+	SharedEtcd      = Shares(lab.StartEtcd)
+	SharedZooKeeper = Shares(lab.StartZooKeeper)
+	SharedCluster   = Shares(func(l *lab.Lab) (*lab.Topology, error) { return lab.StartTopology(l, "cluster") })
 )
 
 // Servers for one test alone. Those of an ensemble are three.
@@ -31,9 +31,9 @@ var (
 	ZooKeeperEnsemble = starts(lab.StartZooKeeperEnsemble, needNetwork)
 )
 
-// shares returns a function that starts a server in the test binary's lab when it is called
+// Shares returns a function that starts a server in the test binary's lab when it is called
 // first.
-func shares[S any](start func(*lab.Lab) (S, error)) func(testing.TB) S {
+func Shares[S any](start func(*lab.Lab) (S, error)) func(testing.TB) S {
 	once := sync.OnceValues(func() (S, error) { return start(shared) })
 	return func(tb testing.TB) S {
 		tb.Helper()

@@ -102,7 +102,7 @@ const judged = `document.querySelectorAll(".light:not(.open)").length === 6 && !
 // it again by itself: slowly, with the figures of the moment that it shows.
 func TestFirstPressOfStartShowsTheRace(t *testing.T) {
 	t.Parallel()
-	c, b := start(t), browser.Start(t)
+	c, b := start(t, stack(t)), browser.Start(t)
 	moving := desktop
 	moving.Motion = true
 	p := open(t, b, c.url+"/", moving)
@@ -128,7 +128,10 @@ func TestFirstPressOfStartShowsTheRace(t *testing.T) {
 	checkSavedRace(p, b, r)
 	checkReload(p, c.url)
 	checkLooks(t, b, c.url)
-	checkPictures(t, b, c.url)
+	if *write {
+		photograph(t, b, c.url, "light")
+		photograph(t, b, c.url, "dark")
+	}
 }
 
 // checkOpening looks for duplicates on the left, without a lock, and for none on the right.
@@ -155,7 +158,7 @@ func checkOpening(t *testing.T, r Race) {
 // The picture of a limit shows the orders beyond it, and the count that let one through.
 func TestOrdersBeyondALimitAreShown(t *testing.T) {
 	t.Parallel()
-	c, b := start(t), browser.Start(t)
+	c, b := start(t, stack(t)), browser.Start(t)
 	all := presets()
 	request := all[slices.IndexFunc(all, limited)]
 	r := c.race(request)

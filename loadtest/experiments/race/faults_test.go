@@ -3,6 +3,8 @@ package race
 import (
 	"testing"
 
+	"example.com/flashsale/internal/check"
+	"example.com/flashsale/internal/lab/labtest"
 	"example.com/flashsale/loadtest/rig"
 	"example.com/flashsale/loadtest/verdict"
 )
@@ -12,7 +14,10 @@ import (
 // beside one whose lock a connection keeps.
 func TestFaultsStrikeHolders(t *testing.T) {
 	t.Parallel()
-	c := start(t)
+	stack(t) // has built bin/api
+	own, err := rig.StartIn(labtest.Lab(t))
+	check.NoError(t, err)
+	c := start(t, own)
 	for _, test := range []struct {
 		preset      Request
 		lock, fault string

@@ -14,12 +14,19 @@ import (
 	"example.com/flashsale/loadtest/experiments/race/page"
 )
 
-// A race of 10,000 claims a side must stay fluid while it is zoomed and moved.
-// The test bounds the work of a drawing, which does not depend on how busy the
-// machine is: claims that share a row of pixels are one line.
-func TestTenThousandClaimsStayFluid(t *testing.T) {
+// What the page draws of races that were never run.
+func TestDrawings(t *testing.T) {
 	t.Parallel()
 	b := browser.Start(t)
+	t.Run("ten thousand claims stay fluid", func(t *testing.T) { tenThousandClaimsStayFluid(t, b) })
+	t.Run("steps are drawn without slopes", func(t *testing.T) { stepsAreDrawnWithoutSlopes(t, b) })
+}
+
+// tenThousandClaimsStayFluid: a race of 10,000 claims a side must stay fluid while it is zoomed and
+// moved. The work of a drawing is bounded, which does not depend on how busy the machine is: claims
+// that share a row of pixels are one line.
+func tenThousandClaimsStayFluid(t *testing.T, b *browser.Browser) {
+	t.Helper()
 	text, err := json.Marshal(largeRace())
 	check.NoError(t, err)
 	document, err := page.Whole()

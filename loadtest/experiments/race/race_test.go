@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 
 	"example.com/flashsale/internal/check"
@@ -21,11 +20,18 @@ func TestMain(m *testing.M) {
 	if err := os.Chdir(filepath.Join("..", "..", "..")); err != nil { // the rig's paths are relative to the root
 		panic(err)
 	}
-	labtest.Main(m, lab.MySQLServer, lab.RedisServer, lab.NginxServer, lab.Chromium)
+	labtest.Main(m, lab.MySQLServer, lab.RedisServer, lab.NginxServer, lab.ZooKeeperServer, lab.EtcdServer,
+		lab.MemcachedServer, lab.Chromium)
 }
 
-// buildAPI is for bin/api, which all instances run.
-var buildAPI sync.Once
+// stack is shared by all tests but those that kill its Redis, and has built bin/api, which all
+// instances run.
+var stack = labtest.Shares(func(l *lab.Lab) (*rig.Stack, error) {
+	if err := labtest.Build(filepath.Join("bin", "api")); err != nil {
+		return nil, err
+	}
+	return rig.StartIn(l)
+})
 
 // A client is a session and its server, as the page sees them.
 type client struct {
@@ -34,17 +40,8 @@ type client struct {
 	url     string
 }
 
-func start(t *testing.T) *client {
+func start(t *testing.T, stack *rig.Stack) *client {
 	t.Helper()
-	labtest.NeedServers(t)
-	buildAPI.Do(func() { labtest.BuildAPI(t, filepath.Join("bin", "api")) })
-	stack, err := rig.Start()
-	check.NoError(t, err)
-	t.Cleanup(func() {
-		if err := stack.Close(); err != nil {
-			t.Error(err)
-		}
-	})
 	s, err := newSession(t.Context(), stack, archive(t.TempDir()))
 	check.NoError(t, err)
 	t.Cleanup(s.running.Wait)
@@ -102,7 +99,7 @@ func (c *client) latest() Race {
 // as a listener knows of the end.
 func TestOneRaceAtATime(t *testing.T) {
 	t.Parallel()
-	c := start(t)
+	c := start(t, stack(t))
 	request := presets()[0]
 	request.Workload = Workload{Users: 3, ClaimsPerUser: 2, PerUser: 1, Stock: 2, Segments: 1, PauseMS: 300}
 	if status, body := c.post(request); status != http.StatusCreated {

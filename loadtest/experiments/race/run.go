@@ -18,7 +18,7 @@ func (s *session) run(ctx context.Context, l *live) (services []*service, err er
 	var starting errgroup.Group
 	for i, side := range r.Sides {
 		starting.Go(func() (err error) {
-			services[i], err = s.servers.start(ctx, side.Settings, r.Workload)
+			services[i], err = s.startService(ctx, side.Settings, r.Workload)
 			return err
 		})
 	}

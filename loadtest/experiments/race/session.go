@@ -18,7 +18,6 @@ type session struct {
 	ctx         context.Context // ends the races
 	stack       *rig.Stack
 	environment rig.Environment
-	servers     *servers
 	kept        archive
 
 	mu      sync.Mutex
@@ -38,8 +37,7 @@ func newSession(ctx context.Context, stack *rig.Stack, kept archive) (*session, 
 		return nil, err
 	}
 	delete(e.Versions, "k6") // the race does not use it
-	return &session{ctx: ctx, stack: stack, environment: e, servers: newServers(stack), kept: kept,
-		races: kept.read()}, nil
+	return &session{ctx: ctx, stack: stack, environment: e, kept: kept, races: kept.read()}, nil
 }
 
 // start starts a race in the background. The request must be valid.

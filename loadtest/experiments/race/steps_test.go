@@ -7,13 +7,13 @@ import (
 	"example.com/flashsale/internal/lab/browser"
 )
 
-// The band of open critical sections changes in steps: an outline between two
+// stepsAreDrawnWithoutSlopes: the band of open critical sections changes in steps: an outline between two
 // moments is never a slope, also where several steps share a column of pixels.
 // A section that ends when another begins does not overlap it.
-func TestStepsAreDrawnWithoutSlopes(t *testing.T) {
-	t.Parallel()
+func stepsAreDrawnWithoutSlopes(t *testing.T, b *browser.Browser) {
+	t.Helper()
 	url := serve(t, &session{ctx: t.Context()})
-	p := open(t, browser.Start(t), url+"/", desktop)
+	p := open(t, b, url+"/", desktop)
 	overlaps := evaluate[[]drawnOverlap](p, `import("/page/race.js").then(({ overlapsOf }) => overlapsOf(
 		[[0, 10], [10, 20], [30, 50], [35, 40], [36, 60], [70, 70], [80, 90], [85, 95]]).map(o => ({ From: o.from, To: o.to, Depth: o.depth })))`)
 	want := []drawnOverlap{{From: 35, To: 50, Depth: 3}, {From: 85, To: 90, Depth: 2}}
