@@ -69,7 +69,7 @@ func addOrders(sale *Sale, coupon int64, n int) {
 
 func TestMissingOrdersAreThoseWithoutAnOrderOfTheirOwn(t *testing.T) {
 	t.Parallel()
-	sale := newSale(t, start(t))
+	sale := newSale(t)
 	coupon, err := sale.AddCoupon(t.Context(), 3)
 	check.NoError(t, err)
 	addOrders(sale, coupon, 2)
@@ -100,7 +100,7 @@ func TestMissingOrdersAreThoseWithoutAnOrderOfTheirOwn(t *testing.T) {
 
 func TestAuditReadsTheDatabase(t *testing.T) {
 	t.Parallel()
-	sale := newSale(t, start(t))
+	sale := newSale(t)
 	for _, stock := range []int{3, 5} {
 		if _, err := sale.AddCoupon(t.Context(), stock); err != nil {
 			t.Fatal(err)
@@ -127,7 +127,7 @@ func TestAuditReadsTheDatabase(t *testing.T) {
 // A user may have as many orders as the coupon allows, and no more than the user asks for.
 func TestAuditCountsOrdersBeyondTheLimit(t *testing.T) {
 	t.Parallel()
-	sale := newSale(t, start(t), "GUARDS_OFF=unique")
+	sale := newSale(t, "GUARDS_OFF=unique")
 	if _, err := sale.AddCoupon(t.Context(), 9); err != nil {
 		t.Fatal(err)
 	}
@@ -147,7 +147,7 @@ func TestAuditCountsOrdersBeyondTheLimit(t *testing.T) {
 // Until an order's hold is over, and its unit back, an audit cannot see that unit come back twice.
 func TestSaleWaitsForHolds(t *testing.T) {
 	t.Parallel()
-	sale := newSale(t, start(t))
+	sale := newSale(t)
 	for i, end := range []string{"NULL", "NOW(3) + INTERVAL 1 DAY", "NOW(3) - INTERVAL 1 DAY"} {
 		sale.DB.MustExec("INSERT INTO coupon_orders (id, coupon_id, user_id, created_at, expires_at) "+
 			"VALUES (?, 1, ?, NOW(), "+end+")", i+1, i+1)
