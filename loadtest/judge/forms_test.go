@@ -28,6 +28,7 @@ type formShop struct {
 	users map[string]bool
 	other []string // what else was asked for
 	late  int      // orders that a count does not find yet: one less each time
+	limit int      // orders after which all get 429; 0 is none
 }
 
 func (s *formShop) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -49,6 +50,8 @@ func (s *formShop) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case r.URL.Path != "/buy" || !named:
 		s.other = append(s.other, r.Method+" "+r.URL.Path)
 		w.WriteHeader(http.StatusInternalServerError)
+	case s.limit > 0 && len(s.users) == s.limit:
+		w.WriteHeader(http.StatusTooManyRequests)
 	case s.stock == 0 || s.users[user]:
 		w.WriteHeader(http.StatusConflict)
 	default:
@@ -102,6 +105,15 @@ totals: {after: 1ms, route: {url: /totals, stock: /stock, orders: /orders, users
 func TestShopIsCountedWhenItsOrdersHaveCome(t *testing.T) {
 	t.Parallel()
 	wantVerdicts(t, judged(t, (&formShop{late: 15}).start(t, 1000), manyUsers), verdict.Held)
+}
+
+func TestRateLimitThatIsOnIsNamed(t *testing.T) {
+	t.Parallel()
+	results := judged(t, (&formShop{limit: 5}).start(t, 1000), manyUsers)
+	wantVerdicts(t, results, verdict.Void)
+	if reasons := strings.Join(results[0].Reasons(), "; "); !strings.Contains(reasons, "a rate limit is on") {
+		t.Error(reasons)
+	}
 }
 
 // As Apache with mod_php, whose processes wait for more requests: all but one, which is for the begin.

@@ -42,7 +42,7 @@ func startService(t *testing.T, settings ...string) service {
 	var upstreams []string
 	for i := range 2 {
 		api, err := lab.StartAPI(l, binary, rig.InstanceName(i), append([]string{"MYSQL_DSN=" + s.dsn,
-			"REDIS_URL=" + redis.URL, "JWT_SECRET=" + secret, "LOG_LEVEL=error"}, settings...)...)
+			"REDIS_URL=" + redis.URL, "JWT_SECRET=" + secret, "LOG_LEVEL=error", "USER_RATE=0"}, settings...)...)
 		check.NoError(t, err)
 		t.Cleanup(api.Kill)
 		s.instance, upstreams = api, append(upstreams, api.Address)
@@ -99,17 +99,35 @@ func wantVerdicts(t *testing.T, results []*Result, want ...verdict.Verdict) {
 	}
 }
 
+// As shipped, but without the lock of a user, which refuses some of the claims of a limit.
 func TestOurServiceKeepsItsPromises(t *testing.T) {
 	t.Parallel()
-	s := startService(t, "USER_RATE=0").shop(t, "")
-	results := judged(t, s, oneUser, manyUsers, sevenEach, open)
-	wantVerdicts(t, results, verdict.Held, verdict.Held, verdict.Held, verdict.Held)
-	for i, want := range []int{1, 20, 15, 20} {
+	service := startService(t, "LOCK=none")
+	s := service.shop(t, fmt.Sprintf(limited+`
+open_loop: {rate: 200, duration: 2s}
+faults:
+  - {name: instance, stop: kill -STOP %[1]d, for: 500ms, start: kill -CONT %[1]d}
+`, service.instance.PID()))
+	results := judged(t, s, oneUser, manyUsers, sevenEach, open, limits(s)[0])
+	wantVerdicts(t, results, verdict.Held, verdict.Held, verdict.Held, verdict.Held, verdict.Held)
+	for i, want := range []int{1, 20, 15, 20, 3} {
 		if n := len(results[i].Acknowledged()); n != want || results[i].Verdicts()[shop.Unknown] > 0 {
 			t.Errorf("%s: %d accepted, want %d; %s", results[i].Title(), n, want, results[i].note())
 		}
 	}
+	// Only what the commands of the file name is touched: here, an instance is suspended in mid-sale.
+	workloads, err := choose(s, "fault-instance")
+	check.NoError(t, err)
+	results = judged(t, s, workloads...)
+	wantVerdicts(t, results, verdict.Held)
+	if waited := results[0].Latency(1); waited < 400*time.Millisecond {
+		t.Errorf("no claim waited for the instance: at most %s", waited)
+	}
 }
+
+// limited is one user who asks for more than his limit at one moment: a service that counts, and then
+// inserts, gives him more.
+const limited = "workloads: [{name: limit, users: 1, each: 60, stock: 40, per_user: 3}]\n"
 
 // inDatabase has the totals that the database says, and not the service.
 const inDatabase = `
@@ -127,79 +145,31 @@ totals:
 
 func TestServiceWithoutGuardsIsFoundBroken(t *testing.T) {
 	t.Parallel()
-	service := startService(t, "USER_RATE=0", "LAB=true", "LOCK=none", "COMMIT=each", "GUARDS_OFF=stock,unique")
+	service := startService(t, "LAB=true", "LOCK=none", "COMMIT=each", "GUARDS_OFF=stock,unique,number")
 	labtest.Open(t, service.dsn).MustExec("ALTER TABLE coupon_orders DROP INDEX one_each")
-	s := service.shop(t, "breaks: [one-user, many-users]\n")
+	s := service.shop(t, limited+"breaks: [one-user, many-users, limit]\n")
 	counted, err := shop.Parse([]byte(strings.Replace(inDatabase, "DSN", service.dsn, 1)))
 	check.NoError(t, err)
 	s.MySQL, s.Totals = counted.MySQL, counted.Totals
-	results := judged(t, s, oneUser, manyUsers, sevenEach)
-	wantVerdicts(t, results, verdict.Broke, verdict.Broke, verdict.Wrong)
-	if results[0].OneEach().Broken == "" || results[1].NotOversold().Broken == "" {
-		t.Errorf("one user: %s; many users: %s", results[0].OneEach(), results[1].NotOversold())
-	}
-}
-
-// One user asks for more than his limit at one moment: a service that counts, and then
-// inserts, gives him more.
-func TestLimitOfSeveralIsJudged(t *testing.T) {
-	t.Parallel()
-	const limited = "workloads: [{name: limit, users: 1, each: 60, stock: 40, per_user: 3}]\n"
-	counts := startService(t, "USER_RATE=0", "LAB=true", "LOCK=none", "COMMIT=each", "GUARDS_OFF=unique,number")
-	labtest.Open(t, counts.dsn).MustExec("ALTER TABLE coupon_orders DROP INDEX one_each")
-	for want, s := range map[verdict.Verdict]*shop.Shop{
-		verdict.Held:  startService(t, "USER_RATE=0", "LOCK=none").shop(t, limited),
-		verdict.Broke: counts.shop(t, limited+"breaks: [limit]\n"),
-	} {
-		results := judged(t, s, limits(s)...)
-		wantVerdicts(t, results, want)
-		n, broken := len(results[0].Acknowledged()), results[0].OneEach().Broken
-		if held := want == verdict.Held; held != (n == 3) || held != (broken == "") {
-			t.Errorf("%s: %d accepted, %q", want, n, broken)
-		}
-	}
-}
-
-func TestRateLimitThatIsOnIsNamed(t *testing.T) {
-	t.Parallel()
-	results := judged(t, startService(t, "USER_RATE=1", "USER_BURST=5").shop(t, ""), oneUser)
-	wantVerdicts(t, results, verdict.Void)
-	if reasons := strings.Join(results[0].Reasons(), "; "); !strings.Contains(reasons, "a rate limit is on") {
-		t.Error(reasons)
+	results := judged(t, s, oneUser, manyUsers, sevenEach, limits(s)[0])
+	wantVerdicts(t, results, verdict.Broke, verdict.Broke, verdict.Wrong, verdict.Broke)
+	if results[0].OneEach().Broken == "" || results[1].NotOversold().Broken == "" || results[3].OneEach().Broken == "" {
+		t.Errorf("one user: %s; many users: %s; limit: %s", results[0].OneEach(), results[1].NotOversold(),
+			results[3].OneEach())
 	}
 }
 
 func TestInterruptedRunJudgesNothing(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
-	s := startService(t, "USER_RATE=0").shop(t, "")
 	endless := open
 	endless.Send = func(ctx context.Context, dir string, t rig.Target, w rig.Workload) (rig.Burst, error) {
 		cancel()
 		return Open(ctx, dir, t, w)
 	}
-	results, err := Judge(ctx, s, t.TempDir(), []Workload{endless, oneUser})
+	results, err := Judge(ctx, new(formShop).start(t, 1000), t.TempDir(), []Workload{endless, oneUser})
 	if err == nil || !strings.Contains(err.Error(), "interrupted") || results != nil {
 		t.Errorf("%d results, %v", len(results), err)
-	}
-}
-
-// Only what the commands of the file name is touched: here, an instance is suspended in
-// mid-sale.
-func TestPromisesAreJudgedUnderTheFaultsOfTheFile(t *testing.T) {
-	t.Parallel()
-	service := startService(t, "USER_RATE=0")
-	s := service.shop(t, fmt.Sprintf(`
-open_loop: {rate: 200, duration: 2s}
-faults:
-  - {name: instance, stop: kill -STOP %[1]d, for: 500ms, start: kill -CONT %[1]d}
-`, service.instance.PID()))
-	workloads, err := choose(s, "fault-instance")
-	check.NoError(t, err)
-	results := judged(t, s, workloads...)
-	wantVerdicts(t, results, verdict.Held)
-	if waited := results[0].Latency(1); waited < 400*time.Millisecond {
-		t.Errorf("no claim waited for the instance: at most %s", waited)
 	}
 }
 

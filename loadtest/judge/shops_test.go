@@ -90,7 +90,7 @@ func TestShopIsJudgedByTheThresholdsOfK6(t *testing.T) {
 	if !broken || !strings.Contains(out, "oversold") || !strings.Contains(out, "duplicates") {
 		t.Errorf("the shop in Node: %s", out)
 	}
-	ours := startService(t, "USER_RATE=0")
+	ours := startService(t)
 	if broken, out = runK6(t, "k6-flashsale.js", "BASE_URL="+ours.url, "JWT_SECRET="+secret); broken {
 		t.Errorf("our service: %s", out)
 	}
