@@ -26,7 +26,6 @@ var lastLine = regexp.MustCompile(`make up\n$|GET pview\n$`)
 // start runs up until the test ends, and returns what it prints.
 func start(t *testing.T) (welcome string) {
 	t.Helper()
-	labtest.NeedServers(t)
 	inRepositoryWithBinary(t)
 	ctx, stop := context.WithCancel(t.Context())
 	r, w := io.Pipe()
@@ -54,10 +53,11 @@ func start(t *testing.T) (welcome string) {
 // inRepositoryWithBinary changes to a directory that has bin/api and deploy.
 func inRepositoryWithBinary(t *testing.T) {
 	t.Helper()
-	dir := t.TempDir()
-	labtest.BuildAPI(t, filepath.Join(dir, "bin", "api"))
+	dir, api := t.TempDir(), labtest.API(t)
 	deploy, err := filepath.Abs("../../deploy")
 	check.NoError(t, err)
+	check.NoError(t, os.Mkdir(filepath.Join(dir, "bin"), 0o755))
+	check.NoError(t, os.Symlink(api, filepath.Join(dir, "bin", "api")))
 	check.NoError(t, os.Symlink(deploy, filepath.Join(dir, "deploy")))
 	t.Chdir(dir)
 }
