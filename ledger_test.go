@@ -36,23 +36,22 @@ var kept = []struct{ kind, files, pattern string }{
 // ledger returns a line for each name.
 func ledger(t *testing.T) (lines []string) {
 	t.Helper()
-	walk(t, func(path string) {
-		if isTest(path) {
-			return
-		}
-		for _, k := range kept {
-			if !regexp.MustCompile(k.files).MatchString(path) {
-				continue
-			}
-			if k.pattern == "" {
+	var all []string
+	walk(t, func(path string) { all = append(all, path) })
+	for _, k := range kept {
+		files, names := regexp.MustCompile(k.files), regexp.MustCompile(k.pattern)
+		for _, path := range all {
+			switch {
+			case isTest(path) || !files.MatchString(path):
+			case k.pattern == "":
 				lines = append(lines, k.kind+" "+path)
-				continue
-			}
-			for _, m := range regexp.MustCompile(k.pattern).FindAllStringSubmatch(read(t, path), -1) {
-				lines = append(lines, k.kind+" "+strings.Join(m[1:], ""))
+			default:
+				for _, m := range names.FindAllStringSubmatch(read(t, path), -1) {
+					lines = append(lines, k.kind+" "+strings.Join(m[1:], ""))
+				}
 			}
 		}
-	})
+	}
 	runs, _ := filepath.Glob("docs/runs/*.json")
 	for _, file := range runs {
 		var fields map[string]json.RawMessage
