@@ -51,19 +51,17 @@ func TestInterruptedMigrationIsRepeated(t *testing.T) {
 // Whichever migration was interrupted, while it was applied or reverted.
 func TestDownRevertsAnInterruptedMigration(t *testing.T) {
 	t.Parallel()
-	for _, version := range []int{-1, 1, 2, 7, 16} {
+	for _, version := range []int{-1, 1, 7} {
 		db := labtest.DB(t)
 		db.MustExec("UPDATE flashsale_migrations SET version = ?, dirty = TRUE", version)
 		mustDown(t, db)
 		if left := tableNames(t, db); len(left) != 2 {
 			t.Errorf("interrupted at version %d: %v are left", version, left)
 		}
-		mustUp(t, db)
 	}
 }
 
-// The other process needs longer than the 10 seconds after which golang-migrate
-// would give up.
+// The other process needs longer than a question for the lock waits, which is a second.
 func TestUpWaitsForAnotherProcess(t *testing.T) {
 	t.Parallel()
 	db := emptyDatabase(t)
@@ -74,7 +72,7 @@ func TestUpWaitsForAnotherProcess(t *testing.T) {
 	select {
 	case err := <-done:
 		t.Fatalf("Up returned while another process migrated: %v", err)
-	case <-time.After(11 * time.Second):
+	case <-time.After(2500 * time.Millisecond):
 	}
 	execute(`DO RELEASE_ALL_LOCKS()`)
 	check.NoError(t, <-done)
@@ -104,7 +102,7 @@ func TestUpGoesOnAfterAMigrationOfAnotherNode(t *testing.T) {
 			_, _ = db.Exec("UPDATE flashsale_migrations SET dirty = FALSE")
 		}
 	})
-	for range 5 {
+	for range 2 {
 		if err := migrations.Up(t.Context(), db.DB); err != nil {
 			t.Error(err)
 		}
