@@ -10,29 +10,26 @@ import (
 	"example.com/flashsale/internal/lab/labtest"
 )
 
-// The network of one process drops everything from the middle of a migration on.
-// The process ends, and an instance with a working network migrates before that.
+// The network of one process drops everything from the middle of a migration on. The process
+// ends, and an instance with a working network migrates before that.
 func TestMigrationEndsInASilentNetworkAndHoldsUpNoOther(t *testing.T) {
 	t.Parallel()
-	proxy, dsn, direct := proxiedMySQL(t)
-	migrate := func(dsn string) <-chan error {
-		proxy.Heal()
+	migrate := func(parameters string) (direct string, ended <-chan error) {
+		proxy, dsn, direct := proxiedMySQL(t)
 		proxy.PartitionBefore("CREATE TABLE IF NOT EXISTS coupon_orders")
-		ended := make(chan error, 1)
-		go func() {
-			ended <- run(context.Background(), []string{"migrate"}, from(map[string]string{"MYSQL_DSN": dsn}),
-				io.Discard, io.Discard)
-		}()
+		env, end := from(map[string]string{"MYSQL_DSN": dsn + parameters}), make(chan error, 1)
+		go func() { end <- run(context.Background(), []string{"migrate"}, env, io.Discard, io.Discard) }()
 		eventually(t, proxy.Partitioned)
-		return ended
+		return direct, end
 	}
-	if err := check.Receive(t, "the migration ends", migrate(dsn)); err == nil {
-		t.Error("the migration succeeded without a network")
-	}
-	ended := migrate(dsn + "?readTimeout=1h")
+	_, ended := migrate("")
+	direct, waits := migrate("?readTimeout=1h")
 	start(t, environ(t, map[string]string{"MYSQL_DSN": direct, "DRAIN_TIMEOUT": "1s"})).ready(t)
-	if len(ended) > 0 {
+	if len(waits) > 0 {
 		t.Error("the other instance was not ready before the process had ended")
+	}
+	if err := check.Receive(t, "the migration ends", ended); err == nil {
+		t.Error("the migration succeeded without a network")
 	}
 }
 

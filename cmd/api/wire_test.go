@@ -26,20 +26,6 @@ func unreachable(t *testing.T) settings.Settings {
 	return cfg
 }
 
-func TestEveryLockOpens(t *testing.T) {
-	t.Parallel()
-	for _, name := range settings.Locks {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			cfg := unreachable(t)
-			cfg.Lock = name
-			s, err := open(cfg, discard)
-			check.NoError(t, err)
-			s.close()
-		})
-	}
-}
-
 // The settings are as if their check had been forgotten. Each pool has a
 // goroutine, and synctest fails a test that leaves a goroutine behind.
 func TestOpenClosesEverythingWhenAPartFails(t *testing.T) {
