@@ -9,24 +9,43 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+	"go.opentelemetry.io/otel/trace"
+
+	"example.com/flashsale/internal/observe/tracing"
 )
 
 // A transaction that has failed may have come far enough to know its winners.
-func TestFailedBatchIsTracedWithoutOrders(t *testing.T) {
+func TestBatchIsLinkedFromEveryClaimInItAndFailsWithoutOrders(t *testing.T) {
 	t.Parallel()
-	for err, want := range map[error]int{nil: 2, errors.New("COMMIT refused"): 0} {
+	for err, placed := range map[error]int{nil: 2, errors.New("COMMIT refused"): 0} {
 		seen := tracetest.NewSpanRecorder()
-		_, span := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(seen)).Tracer("").Start(context.Background(),
-			"batch")
-		b := &batch{orders: make([]*pending, 3), placed: make([]*pending, 2)}
-		b.describe(span, err)
-		span.End()
-		attributes := seen.Ended()[0].Attributes()
+		tracer := tracing.New(sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(seen)))
+		g, b := newGroupCommitOf(tracer), &batch{placed: make([]*pending, 2)}
+		var commits []trace.Span
+		for range 3 {
+			ctx, span := tracer.Start(context.Background(), "commit")
+			b.orders, commits = append(b.orders, &pending{ctx: ctx}), append(commits, span)
+		}
+		_, end := g.beginAttempt(b)
+		end(err)
+		batch := seen.Ended()[0]
 		for _, a := range []attribute.KeyValue{attribute.Int("flashsale.claims", 3),
-			attribute.Int("flashsale.orders", want)} {
-			if !slices.Contains(attributes, a) {
-				t.Errorf("%v: %v, want %v", err, attributes, a)
+			attribute.Int("flashsale.orders", placed)} {
+			if !slices.Contains(batch.Attributes(), a) {
+				t.Errorf("%v: %v, want %v", err, batch.Attributes(), a)
+			}
+		}
+		for i, commit := range commits {
+			commit.End()
+			back := seen.Ended()[1+i].Links()
+			if !batch.Links()[i].SpanContext.Equal(commit.SpanContext()) || len(back) != 1 ||
+				!back[0].SpanContext.Equal(batch.SpanContext()) {
+				t.Errorf("claim %d is not linked: %v, %v", i, batch.Links(), back)
 			}
 		}
 	}
+}
+
+func newGroupCommitOf(tracer tracing.Tracer) *groupCommit {
+	return &groupCommit{transfers: transfers{cfg: Config{Tracer: tracer}}}
 }
