@@ -7,7 +7,6 @@ import (
 	"maps"
 	"regexp"
 	"strings"
-	"sync"
 	"testing"
 
 	"example.com/flashsale/internal/auth"
@@ -149,18 +148,9 @@ func TestAccountWithFewConnectionsSells(t *testing.T) {
 	i := start(t, environ(t, env)).ready(t)
 	id := i.createCoupon(t, 40)
 	token := tokenFor(t, 1, auth.RoleAdmin)
-	atOnce(60, func(int) { i.get(t, "/coupons?limit=50", token) })
-	atOnce(40, func(n int) {
+	check.AtOnce(60, func(int) { i.get(t, "/coupons?limit=50", token) })
+	check.AtOnce(40, func(n int) {
 		r := i.post(t, "/coupons/"+id+"/orders", tokenFor(t, int64(n+1), auth.RoleUser), "")
 		wantStatus(t, r, 201)
 	})
-}
-
-// atOnce calls do n times at once.
-func atOnce(n int, do func(i int)) {
-	var wg sync.WaitGroup
-	for i := range n {
-		wg.Go(func() { do(i) })
-	}
-	wg.Wait()
 }

@@ -8,7 +8,6 @@ import (
 	"net"
 	"net/http"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -151,22 +150,18 @@ func TestConnectionThatWaitsForTooLongIsRefused(t *testing.T) {
 func TestEveryConnectionOfAFloodIsAnswered(t *testing.T) {
 	t.Parallel()
 	l, _ := serve(t, 4, 10*time.Millisecond)
-	var clients sync.WaitGroup
-	for range 1000 {
-		clients.Go(func() {
-			c, err := net.Dial("tcp", l.Addr().String())
-			if err != nil {
-				t.Error(err)
-				return
-			}
-			defer c.Close()
-			_, _ = io.WriteString(c, request)
-			if status(t, c) == 0 {
-				t.Error("a connection was closed without a response")
-			}
-		})
-	}
-	clients.Wait()
+	check.AtOnce(1000, func(int) {
+		c, err := net.Dial("tcp", l.Addr().String())
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer c.Close()
+		_, _ = io.WriteString(c, request)
+		if status(t, c) == 0 {
+			t.Error("a connection was closed without a response")
+		}
+	})
 	if got := status(t, connect(t, l)); got != 200 {
 		t.Errorf("after the flood: status %d", got)
 	}

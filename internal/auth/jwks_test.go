@@ -16,7 +16,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -133,11 +132,8 @@ func TestNewKeyIsFetchedWhenATokenNamesIt(t *testing.T) {
 	old := p.Sign(t, "1", user42())
 	p.Rotate(t, "2", "EdDSA")
 	current := p.Sign(t, "2", user42())
-	var wg sync.WaitGroup
-	for range 20 { // they wait for one fetch together
-		wg.Go(func() { wantAccepted(t, v, "the new key", current, true) })
-	}
-	wg.Wait()
+	// they wait for one fetch together
+	check.AtOnce(20, func(int) { wantAccepted(t, v, "the new key", current, true) })
 	wantAccepted(t, v, "the old key after the fetch", old, false)
 	if n := p.Fetches.Load(); n != 2 {
 		t.Errorf("%d fetches, want 2", n)

@@ -3,6 +3,7 @@ package check
 
 import (
 	"errors"
+	"sync"
 	"testing"
 	"time"
 )
@@ -45,4 +46,13 @@ func Receive[T any](tb testing.TB, what string, channel <-chan T) T {
 		tb.Fatalf("not within a minute: %s", what)
 		panic("unreachable")
 	}
+}
+
+// AtOnce calls do n times at once, with 0 to n-1, and returns when all calls have returned.
+func AtOnce[N int | int64](n N, do func(i N)) {
+	var calls sync.WaitGroup
+	for i := N(0); i < n; i++ {
+		calls.Go(func() { do(i) })
+	}
+	calls.Wait()
 }

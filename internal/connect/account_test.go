@@ -4,12 +4,12 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/jmoiron/sqlx"
 
+	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/connect"
 	"example.com/flashsale/internal/lab/labtest"
 )
@@ -49,13 +49,9 @@ func burst(t *testing.T, name string, pools ...*sqlx.DB) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
-	var wg sync.WaitGroup
-	for i := range 60 {
-		wg.Go(func() {
-			if _, err := pools[i%len(pools)].ExecContext(ctx, `DO SLEEP(0.003)`); err != nil {
-				t.Errorf("%s: %v", name, err)
-			}
-		})
-	}
-	wg.Wait()
+	check.AtOnce(60, func(i int) {
+		if _, err := pools[i%len(pools)].ExecContext(ctx, `DO SLEEP(0.003)`); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	})
 }

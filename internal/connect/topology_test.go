@@ -3,7 +3,6 @@ package connect_test
 import (
 	"context"
 	"fmt"
-	"sync"
 	"testing"
 	"time"
 
@@ -109,20 +108,16 @@ func (c *clients) count(t *testing.T, name string, l lock.Locker, key string) {
 	const goroutines = 16
 	locks := lock.New(l)
 	counter := 0 // not atomic: the race detector checks the lock as well
-	var wg sync.WaitGroup
-	for range goroutines {
-		wg.Go(func() {
-			err := locks.Do(t.Context(), key, lock.Options{TTL: 5 * time.Second, Wait: 20 * time.Second},
-				func(context.Context, *lock.Lock) error {
-					counter++
-					return nil
-				})
-			if err != nil {
-				t.Errorf("%s: %v", name, err)
-			}
-		})
-	}
-	wg.Wait()
+	check.AtOnce(goroutines, func(int) {
+		err := locks.Do(t.Context(), key, lock.Options{TTL: 5 * time.Second, Wait: 20 * time.Second},
+			func(context.Context, *lock.Lock) error {
+				counter++
+				return nil
+			})
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	})
 	if counter != goroutines {
 		t.Errorf("%s: counted %d, want %d", name, counter, goroutines)
 	}

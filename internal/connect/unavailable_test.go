@@ -170,7 +170,7 @@ func TestEveryRefusalOfAConnectionIsUnavailable(t *testing.T) {
 			check.NoError(t, err)
 			defer held.Close()
 		}
-		wantUnavailable(t, name, labtest.Open(t, dsn))
+		wantUnavailable(t, name, labtest.Open(t, dsn+"?timeout=2s")) // how long it tries at the limit
 	}
 	wantUnavailable(t, "no such database", labtest.Open(t, server.DSN("nowhere")))
 	wantUnavailable(t, "TLS", labtest.Open(t, server.DSN("mysql")+"?tls=true"))

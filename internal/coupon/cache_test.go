@@ -2,7 +2,6 @@ package coupon_test
 
 import (
 	"errors"
-	"sync"
 	"testing"
 	"time"
 
@@ -19,15 +18,11 @@ func TestConcurrentFindsReadTheStoreOnce(t *testing.T) {
 	cache := coupon.NewCache(s, time.Hour)
 	coupon.AwaitSlowReads(cache)
 	before := countSelects(t, db)
-	var wg sync.WaitGroup
-	for range 200 {
-		wg.Go(func() {
-			if c, err := cache.Find(t.Context(), 1); err != nil || c.Stock != 5 {
-				t.Errorf("%+v, %v", c, err)
-			}
-		})
-	}
-	wg.Wait()
+	check.AtOnce(200, func(int) {
+		if c, err := cache.Find(t.Context(), 1); err != nil || c.Stock != 5 {
+			t.Errorf("%+v, %v", c, err)
+		}
+	})
 	if n := countSelects(t, db) - before; n != 1 {
 		t.Errorf("%d SELECTs, want 1", n)
 	}

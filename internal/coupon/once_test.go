@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -127,22 +126,15 @@ func TestSimultaneousRequestsWithAKeyMakeOneChange(t *testing.T) {
 			instances := []*sqlx.DB{labtest.Open(t, dsn, connect.ShortTransactions), labtest.Open(t, dsn)}
 			mustCreate(t, coupon.NewStore(instances[0]), 1, 5)
 			results := make([]coupon.Coupon, 50)
-			var wg sync.WaitGroup
-			for i := range results {
-				wg.Go(func() {
-					for {
-						var err error
-						results[i], err = change(t.Context(), coupon.NewStore(instances[i%2]).Once("k"), admin)
-						if !errors.Is(err, coupon.ErrKeyInProgress) {
-							if err != nil {
-								t.Error(err)
-							}
-							return
-						}
-					}
-				})
-			}
-			wg.Wait()
+			check.AtOnce(len(results), func(i int) {
+				err := coupon.ErrKeyInProgress
+				for errors.Is(err, coupon.ErrKeyInProgress) {
+					results[i], err = change(t.Context(), coupon.NewStore(instances[i%2]).Once("k"), admin)
+				}
+				if err != nil {
+					t.Error(err)
+				}
+			})
 			for i, result := range results {
 				if diff := cmp.Diff(results[0], result); diff != "" {
 					t.Errorf("%d: %s", i, diff)

@@ -3,7 +3,6 @@ package coupon_test
 import (
 	"context"
 	"errors"
-	"sync"
 	"testing"
 	"time"
 
@@ -20,19 +19,15 @@ func TestConcurrentFindsOfManyCouponsShareQueries(t *testing.T) {
 	createCoupons(t, db, coupons)
 	cache := coupon.NewCache(coupon.NewStore(db), time.Hour)
 	before := countSelects(t, db)
-	var wg sync.WaitGroup
-	for id := range int64(coupons + 10) {
-		wg.Go(func() {
-			c, err := cache.Find(t.Context(), id)
-			switch exists := id >= 1 && id <= coupons; {
-			case exists && (err != nil || c.ID != id || c.Stock != int(id)):
-				t.Errorf("coupon %d: %+v, %v", id, c, err)
-			case !exists && !errors.Is(err, coupon.ErrNotFound):
-				t.Errorf("coupon %d, which does not exist: %+v, %v", id, c, err)
-			}
-		})
-	}
-	wg.Wait()
+	check.AtOnce(int64(coupons+10), func(id int64) {
+		c, err := cache.Find(t.Context(), id)
+		switch exists := id >= 1 && id <= coupons; {
+		case exists && (err != nil || c.ID != id || c.Stock != int(id)):
+			t.Errorf("coupon %d: %+v, %v", id, c, err)
+		case !exists && !errors.Is(err, coupon.ErrNotFound):
+			t.Errorf("coupon %d, which does not exist: %+v, %v", id, c, err)
+		}
+	})
 	if n := countSelects(t, db) - before; n > coupons/10 {
 		t.Errorf("%d SELECTs for %d coupons", n, coupons)
 	}

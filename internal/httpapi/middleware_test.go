@@ -5,12 +5,13 @@ import (
 	"errors"
 	"log/slog"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"example.com/flashsale/internal/check"
 )
 
 func TestReadyOnlyWhileServing(t *testing.T) {
@@ -63,15 +64,11 @@ func TestRequestsForReadyzShareARunOfTheProbes(t *testing.T) {
 		a := New(Config{Metrics: prometheus.NewRegistry(), Log: slog.New(slog.DiscardHandler), Probes: []Probe{
 			{"silent", func(ctx context.Context) error { runs++; <-ctx.Done(); return ctx.Err() }},
 		}})
-		var requests sync.WaitGroup
-		for range 100 {
-			requests.Go(func() {
-				if a.Ready(t.Context()) {
-					t.Error("ready without a server")
-				}
-			})
-		}
-		requests.Wait()
+		check.AtOnce(100, func(int) {
+			if a.Ready(t.Context()) {
+				t.Error("ready without a server")
+			}
+		})
 		if runs > 2 {
 			t.Errorf("100 requests at once had %d runs, want the first and one for the others", runs)
 		}

@@ -23,15 +23,11 @@ const views = 100
 // count.
 func countViews(t *testing.T, url string, view func(context.Context) error) int64 {
 	t.Helper()
-	var wg sync.WaitGroup
-	for range views {
-		wg.Go(func() {
-			if err := view(t.Context()); err != nil {
-				t.Error(err)
-			}
-		})
-	}
-	wg.Wait()
+	check.AtOnce(views, func(int) {
+		if err := view(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
 	n, err := labtest.DialURL(t, url).Get(t.Context(), pageview.Key).Int64()
 	check.NoError(t, err)
 	return n

@@ -2,11 +2,12 @@ package ratelimit
 
 import (
 	"runtime"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"example.com/flashsale/internal/check"
 )
 
 func TestBurstAndThenTheRate(t *testing.T) {
@@ -42,17 +43,13 @@ func TestConcurrentRequestsShareOneBucket(t *testing.T) {
 	t.Parallel()
 	l := New[int64](0.001, 50)
 	var allowed atomic.Int64
-	var wg sync.WaitGroup
-	for range 100 {
-		wg.Go(func() {
-			for range 100 {
-				if l.Allow(42) {
-					allowed.Add(1)
-				}
+	check.AtOnce(100, func(int) {
+		for range 100 {
+			if l.Allow(42) {
+				allowed.Add(1)
 			}
-		})
-	}
-	wg.Wait()
+		}
+	})
 	if n := allowed.Load(); n != 50 {
 		t.Errorf("%d allowed, want the burst of 50", n)
 	}

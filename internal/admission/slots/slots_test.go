@@ -4,13 +4,13 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"example.com/flashsale/internal/admission"
+	"example.com/flashsale/internal/check"
 )
 
 var errGivenUp = errors.New("given up")
@@ -102,25 +102,21 @@ func TestNoSlotIsLost(t *testing.T) {
 	const slotCount = 8
 	s := New(slotCount, 0)
 	var running atomic.Int64
-	var wg sync.WaitGroup
-	for range 100 {
-		wg.Go(func() {
-			for range 200 {
-				ctx, cancel := context.WithTimeout(context.Background(), rand.N(time.Millisecond))
-				couponID := rand.Int64N(5)
-				if _, err := s.Acquire(ctx, couponID); err == nil {
-					if n := running.Add(1); n > slotCount {
-						t.Errorf("%d slots of %d are taken", n, slotCount)
-					}
-					time.Sleep(rand.N(50 * time.Microsecond))
-					running.Add(-1)
-					s.Release(couponID)
+	check.AtOnce(100, func(int) {
+		for range 200 {
+			ctx, cancel := context.WithTimeout(context.Background(), rand.N(time.Millisecond))
+			couponID := rand.Int64N(5)
+			if _, err := s.Acquire(ctx, couponID); err == nil {
+				if n := running.Add(1); n > slotCount {
+					t.Errorf("%d slots of %d are taken", n, slotCount)
 				}
-				cancel()
+				time.Sleep(rand.N(50 * time.Microsecond))
+				running.Add(-1)
+				s.Release(couponID)
 			}
-		})
-	}
-	wg.Wait()
+			cancel()
+		}
+	})
 	if s.free != slotCount || len(s.coupons) != 0 || s.waiting.Len() != 0 {
 		t.Errorf("%d of %d slots are free, %d coupons are left, %d wait", s.free, slotCount, len(s.coupons),
 			s.waiting.Len())
@@ -134,16 +130,12 @@ func TestWaitersOfAStuckCouponAreRefused(t *testing.T) {
 		s := New(8, stuckAfter)
 		const stuck, other = 1, 2
 		held, begin := s.takeAll(stuck), time.Now()
-		var waiters sync.WaitGroup
-		for range 100 {
-			waiters.Go(func() {
-				_, err := s.Acquire(t.Context(), stuck)
-				if took := time.Since(begin); !errors.Is(err, admission.ErrOverloaded) || took != stuckAfter {
-					t.Errorf("a waiter got %v after %s, want ErrOverloaded after %s", err, took, stuckAfter)
-				}
-			})
-		}
-		waiters.Wait()
+		check.AtOnce(100, func(int) {
+			_, err := s.Acquire(t.Context(), stuck)
+			if took := time.Since(begin); !errors.Is(err, admission.ErrOverloaded) || took != stuckAfter {
+				t.Errorf("a waiter got %v after %s, want ErrOverloaded after %s", err, took, stuckAfter)
+			}
+		})
 		if _, err := s.Acquire(t.Context(), other); err != nil || s.Overloaded(other) {
 			t.Errorf("a claim of another coupon: %v", err)
 		}

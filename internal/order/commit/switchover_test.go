@@ -3,7 +3,6 @@ package commit_test
 import (
 	"context"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -51,13 +50,10 @@ func TestClaimsReachTheNewMasterAtOnce(t *testing.T) {
 				s.Coupon(1, 100)
 			}
 			const connections = 10
-			var wg sync.WaitGroup
-			for user := range int64(connections) { // opens connections to the former master
-				wg.Go(func() {
-					ordertest.WantClaim(t, claims, user+1, 1, nil)
-				})
-			}
-			wg.Wait()
+			// opens connections to the former master
+			check.AtOnce(int64(connections), func(user int64) {
+				ordertest.WantClaim(t, claims, user+1, 1, nil)
+			})
 			labtest.Open(t, former.DSN("sale")).MustExec(`SET GLOBAL read_only = 1`)
 			next, err := mysql.ParseDSN(nextDSN)
 			check.NoError(t, err)

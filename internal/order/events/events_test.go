@@ -7,7 +7,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -133,23 +132,17 @@ func sell(t *testing.T, s *ordertest.Sale, strategy commit.Strategy) {
 	}
 	instances := []*ordertest.Instance{open(through), open()}
 	proxy.Inject(faultproxy.LoseReply, "COMMIT", 8)
-	var wg sync.WaitGroup
-	for user := range int64(40) {
-		for n := range 4 {
-			wg.Go(func() {
-				i, l := instances[n%2], lives[n%2]
-				o, err := i.Claims.Claim(t.Context(), order.Claimant{UserID: user, Number: n/2 + 1}, couponID)
-				switch {
-				case err != nil: // a verdict, or unknown
-				case user%4 == 0:
-					_, _ = l.Use(t.Context(), o.ID, 9, "till")
-				case user%4 == 1:
-					_, _ = l.Return(t.Context(), o.ID, life.Caller{UserID: user})
-				}
-			})
+	check.AtOnce(160, func(n int) {
+		i, l, user := instances[n%2], lives[n%2], int64(n/4)
+		o, err := i.Claims.Claim(t.Context(), order.Claimant{UserID: user, Number: n%4/2 + 1}, couponID)
+		switch {
+		case err != nil: // a verdict, or unknown
+		case user%4 == 0:
+			_, _ = l.Use(t.Context(), o.ID, 9, "till")
+		case user%4 == 1:
+			_, _ = l.Return(t.Context(), o.ID, life.Caller{UserID: user})
 		}
-	}
-	wg.Wait()
+	})
 	if proxy.Hits() == 0 {
 		t.Error("no reply was lost")
 	}
