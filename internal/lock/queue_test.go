@@ -114,9 +114,9 @@ func TestHandOverCostsOneAttemptPerProcess(t *testing.T) {
 	})
 }
 
-func TestFiveThousandWaitersNeitherPollNorLeak(t *testing.T) {
+func TestAThousandWaitersNeitherPollNorLeak(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		const waiters = 5000
+		const waiters = 1000
 		var (
 			l             = newCountingLocker()
 			group         sync.WaitGroup
@@ -249,7 +249,7 @@ func (b *blockingLocker) Lock(ctx context.Context, key string, ttl time.Duration
 		select {
 		case <-ctx.Done():
 			return nil, errors.Join(ErrLocked, context.Cause(ctx))
-		case <-time.After(time.Millisecond):
+		case <-time.After(10 * time.Millisecond):
 		}
 	}
 }
@@ -431,7 +431,7 @@ func TestLongestWaitHasNoEnd(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				c, o := New(l), Options{Wait: longest, TTL: maxDuration}
 				first := mustAcquire(t, c, t.Context(), o)
-				time.AfterFunc(time.Hour, func() { _ = first.Release(context.Background()) })
+				time.AfterFunc(time.Minute, func() { _ = first.Release(context.Background()) })
 				second := mustAcquire(t, c, t.Context(), o)
 				check.NoError(t, second.Err())
 				_ = second.Release(t.Context())

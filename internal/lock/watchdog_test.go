@@ -13,7 +13,7 @@ import (
 
 func TestWatchdogRenewsEachLockEveryThirdOfItsTTLUntilItsRelease(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		const count, ttl, periods = 1000, 30 * time.Second, 6
+		const count, ttl, periods = 100, 30 * time.Second, 6
 		l := &fake{Locker: Local()}
 		c := New(l)
 		locks := make([]*Lock, count)
