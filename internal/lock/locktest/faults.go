@@ -22,13 +22,26 @@ func RunFaults(
 ) {
 	s := faultSuite{promises: p, retries: retries, address: address, open: open}
 	for name, fault := range faultproxy.Faults {
-		t.Run(name+"Once", func(t *testing.T) { s.eachOperation(t, fault, 1) })
-		t.Run(name+"Always", func(t *testing.T) { s.eachOperation(t, fault, faultproxy.Always) })
+		s.onceAndAlways(t, name, fault)
 	}
 	t.Run("SlowConnectionCausesNoError", s.slowConnectionCausesNoError)
 	t.Run("LateRequestLeavesNoKey", s.lateRequestLeavesNoKey)
 	t.Run("WaitOutlastsAnOutage", s.waitOutlastsAnOutage)
 	t.Run("NotifySendsAfterAReconnect", s.notifySendsAfterAReconnect)
+}
+
+// RunLostReplies is RunFaults for a driver whose requests are those of another one that runs it,
+// and only what the server does with them differs: it may get each of them twice.
+func RunLostReplies(
+	t *testing.T, p Promises, address string, open func(tb testing.TB, hostport string) lock.Locker,
+) {
+	s := faultSuite{promises: p, retries: true, address: address, open: open}
+	s.onceAndAlways(t, "LoseReply", faultproxy.LoseReply)
+}
+
+func (s faultSuite) onceAndAlways(t *testing.T, name string, f faultproxy.Fault) {
+	t.Run(name+"Once", func(t *testing.T) { s.eachOperation(t, f, 1) })
+	t.Run(name+"Always", func(t *testing.T) { s.eachOperation(t, f, faultproxy.Always) })
 }
 
 type faultSuite struct {

@@ -20,38 +20,34 @@ func TestMain(m *testing.M) { labtest.Main(m, lab.RedisServer) }
 var promises = locktest.Promises{Exclusive: true, Expires: true, Notifies: true, Tells: true,
 	Tick: 10 * time.Millisecond}
 
-// variants are the lockers of this package that one Redis is enough for.
-var variants = map[string]struct {
-	fences bool
-	open   func(redis.UniversalClient) *redislock.Locker
-}{"New": {false, redislock.New}, "Fenced": {true, redislock.Fenced}}
+func fenced(p locktest.Promises) locktest.Promises { p.Fences = true; return p }
 
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	server := labtest.Redis(t)
-	for name, v := range variants {
-		p := promises
-		p.Fences = v.fences
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			locktest.Run(t, p, func(tb testing.TB) lock.Locker { return v.open(labtest.Dial(tb, server)) })
-		})
-	}
+	t.Run("New", func(t *testing.T) {
+		t.Parallel()
+		locktest.Run(t, promises, func(tb testing.TB) lock.Locker { return redislock.New(labtest.Dial(tb, server)) })
+	})
+	t.Run("Fenced", func(t *testing.T) {
+		t.Parallel()
+		locktest.Run(t, fenced(promises),
+			func(tb testing.TB) lock.Locker { return redislock.Fenced(labtest.Dial(tb, server)) })
+	})
 }
 
 func TestFaults(t *testing.T) {
 	t.Parallel()
 	server := labtest.Redis(t)
-	for name, v := range variants {
-		p := promises
-		p.Fences = v.fences
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			locktest.RunFaults(t, p, true, server.URL, func(tb testing.TB, hostport string) lock.Locker {
-				return v.open(labtest.DialURL(tb, "redis://"+hostport))
-			})
-		})
+	dial := func(tb testing.TB, hostport string) redis.UniversalClient {
+		return labtest.DialURL(tb, "redis://"+hostport)
 	}
+	locktest.RunFaults(t, promises, true, server.URL,
+		func(tb testing.TB, hostport string) lock.Locker { return redislock.New(dial(tb, hostport)) })
+	t.Run("Fenced", func(t *testing.T) { // differs in the script that acquires
+		locktest.RunLostReplies(t, fenced(promises), server.URL,
+			func(tb testing.TB, hostport string) lock.Locker { return redislock.Fenced(dial(tb, hostport)) })
+	})
 }
 
 func TestFenceKeyIsInTheSlotOfEveryKeyAndNoKeyOfALock(t *testing.T) {
