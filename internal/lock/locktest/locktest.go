@@ -87,4 +87,4 @@ type suite struct {
 
 // shortTTL is a ttl that ends soon, and still leaves time to act before that
 // on a busy machine.
-func (s suite) shortTTL() time.Duration { return max(500*time.Millisecond, 2*s.promises.Tick) }
+func (s suite) shortTTL() time.Duration { return max(500*time.Millisecond, s.promises.Tick) }

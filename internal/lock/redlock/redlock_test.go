@@ -22,7 +22,7 @@ func TestConformance(t *testing.T) {
 	f := startNodes(t)
 	promises := locktest.Promises{
 		Exclusive: true, Expires: true, Notifies: true, Tells: true, SpuriousRefusals: true,
-		Tick: 400 * time.Millisecond, // a node has a quarter of the ttl to reply, and the machine may be busy
+		Tick: 800 * time.Millisecond, // a node has a quarter of the ttl to reply, and the machine may be busy
 	}
 	locktest.Run(t, promises, func(tb testing.TB) lock.Locker { return f.newLocker(tb) })
 }
