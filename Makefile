@@ -151,8 +151,7 @@ lint: go bin/golangci-lint bin/actionlint $(KUBERNETES_VALIDATE) ## run golangci
 
 interop: go bin/api bin/loadtest $(K6) ## share locks with the real Redisson and the real Curator, in both directions, judge shops in Java and Node and a real Vendure, count events in Python, and run two rows of the demo
 	@deploy/install.sh servers locks network tests interop node python postgresql
-	@INTEROP=1 go test -count=1 -timeout 10m -v -run '^TestInterop$$' ./internal/lock/redisson/
-	@INTEROP=1 go test -count=1 -timeout 10m -v -run '^TestInterop$$' ./internal/lock/zklock/
+	@INTEROP=1 go test -count=1 -timeout 10m -v -run '^TestInterop$$' ./internal/lock/interop/
 	@INTEROP=1 go test -count=1 -timeout 10m -v -run '^TestShop' ./loadtest/judge/
 	@SHOP=examples/shops/vendure/shop.yml WORKLOADS=coupon-of-2,last-unit bin/loadtest judge
 	@SHOP=examples/shops/hold.yml bin/loadtest judge

@@ -1,46 +1,13 @@
 package labtest
 
 import (
-	"fmt"
 	"os"
+	"path/filepath"
 	"testing"
+
+	"example.com/flashsale/internal/check"
+	"example.com/flashsale/internal/lab"
 )
-
-// Counters is the data that a lock protects while contenders of two languages hand it
-// over. A holder reads it by one request and writes it by another, so that two holders at
-// a time lose an update.
-type Counters struct {
-	Acquisitions, Handovers int
-	Last                    string // the last contender, whose name begins with its language
-	BetweenLanguages        int
-}
-
-// NoCounters is the text of the counters before the first acquisition.
-const NoCounters = "0 0 none 0"
-
-// ParseCounters reads what String has written.
-func ParseCounters(text string) (c Counters, err error) {
-	_, err = fmt.Sscan(text, &c.Acquisitions, &c.Handovers, &c.Last, &c.BetweenLanguages)
-	return c, err
-}
-
-// String returns the text that the other language reads, too.
-func (c Counters) String() string {
-	return fmt.Sprintf("%d %d %s %d", c.Acquisitions, c.Handovers, c.Last, c.BetweenLanguages)
-}
-
-// Add counts an acquisition by a contender.
-func (c Counters) Add(contender string) Counters {
-	c.Acquisitions++
-	if c.Last != contender {
-		c.Handovers++
-	}
-	if c.Last[0] != contender[0] {
-		c.BetweenLanguages++
-	}
-	c.Last = contender
-	return c
-}
 
 // NeedInterop skips a test that runs another language's library, unless `make
 // interop` runs it.
@@ -49,4 +16,24 @@ func NeedInterop(tb testing.TB) {
 	if os.Getenv("INTEROP") == "" {
 		tb.Skip("the tests with Java's libraries run by `make interop`")
 	}
+}
+
+// BuildJava compiles the Maven project in dir and returns the class path. It fails the
+// test, and does not skip it, without Java or Maven.
+func BuildJava(tb testing.TB, dir string) string {
+	tb.Helper()
+	project, err := filepath.Abs(dir)
+	check.NoError(tb, err)
+	mvn, err := lab.LookPath("mvn")
+	check.NoError(tb, err)
+	logs, err := Lab(tb).Dir("java")
+	check.NoError(tb, err)
+	// Without a timeout: Maven downloads the libraries at the first run.
+	err = lab.Run(tb.Context(), lab.Program{
+		Name: "maven", Path: mvn, Dir: logs,
+		Args: []string{"-q", "-B", "-f", filepath.Join(project, "pom.xml"), "compile", "dependency:copy-dependencies"},
+	})
+	check.NoError(tb, err)
+	target := filepath.Join(project, "target")
+	return filepath.Join(target, "classes") + ":" + filepath.Join(target, "dependency", "*")
 }

@@ -17,10 +17,7 @@ import (
 
 func TestMain(m *testing.M) { labtest.Main(m, lab.RedisServer) }
 
-const (
-	longTTL     = time.Minute
-	testTimeout = 20 * time.Second
-)
+const longTTL = time.Minute
 
 var promises = locktest.Promises{Exclusive: true, Expires: true, Notifies: true, Tells: true,
 	Tick: 10 * time.Millisecond}

@@ -4,14 +4,18 @@ import java.io.PrintWriter;
 import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
+import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
+import org.apache.curator.framework.CuratorFramework;
+import org.apache.curator.framework.CuratorFrameworkFactory;
+import org.apache.curator.framework.recipes.locks.InterProcessMutex;
+import org.apache.curator.retry.ExponentialBackoffRetry;
 import org.redisson.Redisson;
 import org.redisson.RedissonRedLock;
-import org.redisson.api.RBucket;
 import org.redisson.api.RFencedLock;
 import org.redisson.api.RLock;
 import org.redisson.api.RPermitExpirableSemaphore;
@@ -20,37 +24,44 @@ import org.redisson.client.codec.StringCodec;
 import org.redisson.config.Config;
 
 /**
- * A server that runs commands by the real Redisson. Each line on a connection
+ * A server that runs commands by the real Redisson, or the real Curator. Each line on a connection
  * is a command, and gets one line as its reply. Each connection has a thread of
  * its own, and so is an owner of locks of its own.
  *
- * usage: Interop mode redis-urls port watchdog-timeout-ms
+ * usage: Interop mode addresses port timeout-ms
  *
- * The urls are separated by commas. In mode cluster they are the nodes of one
- * cluster. In mode servers each is a server of its own: the first has the locks,
- * and a RedissonRedLock is over all of them.
+ * The addresses are separated by commas. In mode curator it is one, of ZooKeeper, and the timeout is that
+ * of the session. Otherwise they are the URLs of Redis, and the timeout is that of the watchdog. In mode
+ * cluster they are the nodes of one cluster. In mode servers each is a server of its own: the first has the
+ * locks, and a RedissonRedLock is over all of them.
  */
 public final class Interop {
     private final RedissonClient redisson;
     private final List<RedissonClient> servers;
+    private final CuratorFramework curator;
+    private final Map<String, InterProcessMutex> mutexes = new HashMap<>();
     private final Map<String, String> permits = new HashMap<>();
 
-    private Interop(List<RedissonClient> servers) {
+    private Interop(List<RedissonClient> servers, CuratorFramework curator) {
         this.servers = servers;
-        this.redisson = servers.get(0);
+        this.redisson = servers.isEmpty() ? null : servers.get(0);
+        this.curator = curator;
     }
 
     public static void main(String[] args) throws Exception {
         String[] urls = args[1].split(",");
-        long watchdogTimeout = Long.parseLong(args[3]);
+        int timeout = Integer.parseInt(args[3]);
         List<RedissonClient> servers = new ArrayList<>();
-        if (args[0].equals("cluster")) {
-            Config config = config(watchdogTimeout);
+        CuratorFramework curator = args[0].equals("curator") ? connect(args[1], timeout) : null;
+        if (curator != null) {
+            // there is no Redis
+        } else if (args[0].equals("cluster")) {
+            Config config = config(timeout);
             config.useClusterServers().addNodeAddress(urls);
             servers.add(Redisson.create(config));
         } else {
             for (String url : urls) {
-                Config config = config(watchdogTimeout);
+                Config config = config(timeout);
                 config.useSingleServer().setAddress(url);
                 servers.add(Redisson.create(config));
             }
@@ -59,11 +70,19 @@ public final class Interop {
             while (true) {
                 Socket socket = listener.accept();
                 socket.setTcpNoDelay(true);
-                Thread thread = new Thread(() -> new Interop(servers).serve(socket));
+                Thread thread = new Thread(() -> new Interop(servers, curator).serve(socket));
                 thread.setDaemon(true);
                 thread.start();
             }
         }
+    }
+
+    private static CuratorFramework connect(String address, int sessionTimeout) throws InterruptedException {
+        CuratorFramework curator = CuratorFrameworkFactory.newClient(
+                address, sessionTimeout, 10_000, new ExponentialBackoffRetry(100, 5));
+        curator.start();
+        curator.blockUntilConnected();
+        return curator;
     }
 
     private static Config config(long watchdogTimeout) {
@@ -122,6 +141,10 @@ public final class Interop {
         }
     }
 
+    private InterProcessMutex mutex(String name) {
+        return mutexes.computeIfAbsent(name, n -> new InterProcessMutex(curator, "/locks/" + n));
+    }
+
     private RPermitExpirableSemaphore permit(String name) {
         return redisson.getPermitExpirableSemaphore(name);
     }
@@ -140,8 +163,10 @@ public final class Interop {
     }
 
     /** lock acquires a lock, which the watchdog then renews, or one permit. */
-    private boolean lock(String type, String name, long wait) throws InterruptedException {
+    private boolean lock(String type, String name, long wait) throws Exception {
         switch (type) {
+            case "curator":
+                return mutex(name).acquire(wait, TimeUnit.MILLISECONDS);
             case "semaphore":
                 return redisson.getSemaphore(name).tryAcquire(java.time.Duration.ofMillis(wait));
             case "permit":
@@ -152,8 +177,9 @@ public final class Interop {
         }
     }
 
-    private void unlock(String type, String name) {
+    private void unlock(String type, String name) throws Exception {
         switch (type) {
+            case "curator": mutex(name).release(); break;
             case "semaphore": redisson.getSemaphore(name).release(); break;
             case "permit": permit(name).release(permits.remove(name)); break;
             default: rlock(type, name).unlock();
@@ -163,18 +189,16 @@ public final class Interop {
     /**
      * contend acquires the lock until it has been handed from one contender to
      * another minHandovers times. It returns the number of its own acquisitions.
-     * The lock protects counters, which are read by one command and written to
-     * two keys by two others.
+     * The lock protects counters, which are read by one command and written by
+     * others.
      */
     private String contend(String type, String name, int minHandovers, String contender) throws Exception {
-        RBucket<String> counters = redisson.getBucket(name + ":protected");
-        RBucket<String> copy = redisson.getBucket(name + ":copy");
         for (int acquisitions = 0; ; acquisitions++) {
             if (!lock(type, name, 60_000)) {
                 throw new IllegalStateException("waited a minute for " + name);
             }
             try {
-                String[] old = counters.get().split(" "); // acquisitions, handovers, last contender, between languages
+                String[] old = read(name).split(" "); // acquisitions, handovers, last contender, between languages
                 if (Integer.parseInt(old[1]) >= minHandovers) {
                     return "" + acquisitions;
                 }
@@ -182,13 +206,28 @@ public final class Interop {
                         + " " + (Integer.parseInt(old[1]) + (old[2].equals(contender) ? 0 : 1))
                         + " " + contender
                         + " " + (Integer.parseInt(old[3]) + (old[2].charAt(0) == contender.charAt(0) ? 0 : 1));
-                counters.set(next);
-                copy.set(next);
+                write(name, next);
             } finally {
                 unlock(type, name);
             }
             Thread.sleep(1); // gives the lock to another contender
         }
+    }
+
+    private String read(String name) throws Exception {
+        if (curator != null) {
+            return new String(curator.getData().forPath("/counters-" + name), StandardCharsets.UTF_8);
+        }
+        return redisson.<String>getBucket(name + ":protected").get();
+    }
+
+    private void write(String name, String counters) throws Exception {
+        if (curator != null) {
+            curator.setData().forPath("/counters-" + name, counters.getBytes(StandardCharsets.UTF_8));
+            return;
+        }
+        redisson.getBucket(name + ":protected").set(counters);
+        redisson.getBucket(name + ":copy").set(counters);
     }
 
     /** compareCopies compares the two copies of the counters under the read lock. */
