@@ -1,13 +1,9 @@
 package redislock_test
 
 import (
-	"errors"
-	"fmt"
 	"slices"
 	"testing"
 	"time"
-
-	"github.com/redis/go-redis/v9"
 
 	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/faultproxy"
@@ -84,24 +80,6 @@ func TestReleaseRepeatedAfterScriptFlushIsNoLoss(t *testing.T) {
 	check.NoError(t, lease.Release(t.Context()))
 }
 
-// Another client replaces one lock by a hash.
-func TestKeyOfAnotherTypeLosesOnlyItsOwnLease(t *testing.T) {
-	t.Parallel()
-	rdb := labtest.Dial(t, labtest.Redis(t))
-	l := redislock.New(rdb)
-	leases := make([]lock.Lease, 10)
-	for i := range leases {
-		leases[i] = locktest.MustTryLock(t, l, fmt.Sprint("k", i), time.Minute)
-	}
-	check.NoError(t, errors.Join(rdb.Del(t.Context(), "k7").Err(), rdb.HSet(t.Context(), "k7", "a", "b").Err()))
-	for i, lease := range leases {
-		err := lease.Extend(t.Context(), time.Minute)
-		if lost := errors.Is(err, lock.ErrLost); lost != (i == 7) || err != nil && !lost {
-			t.Errorf("extension of k%d = %v", i, err)
-		}
-	}
-}
-
 // The last fence is that of a clock that was a day ahead.
 func TestFenceIncreasesAfterTheClockHasSteppedBack(t *testing.T) {
 	t.Parallel()
@@ -116,33 +94,5 @@ func TestFenceIncreasesAfterTheClockHasSteppedBack(t *testing.T) {
 	}
 	if left := rdb.PTTL(t.Context(), redislock.FenceKey("k")).Val(); left <= 0 {
 		t.Errorf("the last fence is kept for %s", left)
-	}
-}
-
-// The reply to the first request was lost with its connection, and the second was
-// granted. The server runs the first one after the release.
-func TestRepeatedRequestThatComesLateLeavesNoKey(t *testing.T) {
-	t.Parallel()
-	for name, open := range map[string]func(redis.UniversalClient) *redislock.Locker{
-		"New": redislock.New, "Fenced": redislock.Fenced,
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			server := labtest.Redis(t)
-			proxy := labtest.Proxy(t, server.URL)
-			rdb, l := labtest.Dial(t, server), open(labtest.DialURL(t, "redis://"+proxy.Addr()))
-			// The server knows the scripts.
-			check.NoError(t, locktest.MustTryLock(t, l, "k", time.Minute).Release(t.Context()))
-			proxy.Inject(faultproxy.LoseReply, "evalsha", 1)
-			lease := locktest.MustTryLock(t, l, "k", time.Minute)
-			if stored, _ := rdb.Get(t.Context(), redislock.FenceKey("k")).Uint64(); lease.Fence() != stored {
-				t.Errorf("fence %d of the repeated request, want that of the first, %d", lease.Fence(), stored)
-			}
-			key := rdb.Dump(t.Context(), "k").Val()
-			check.NoError(t, lease.Release(t.Context()))
-			check.NoError(t, rdb.Restore(t.Context(), "k", time.Minute, key).Err())
-			l.Drain(t.Context())
-			locktest.MustTryLock(t, l, "k", time.Minute)
-		})
 	}
 }

@@ -129,20 +129,3 @@ func TestLostReplyAcquiresAndReleasesOnePermit(t *testing.T) {
 	}
 	locktest.WantLocked(t, direct.PermitExpirableSemaphore(), name)
 }
-
-// The reply to the first request was lost with its connection, and the second was
-// granted. The server runs the first one after the release.
-func TestRepeatedRequestThatComesLateLeavesNoKey(t *testing.T) {
-	t.Parallel()
-	server := labtest.Redis(t)
-	p := labtest.Proxy(t, server.URL)
-	rdb, l := labtest.Dial(t, server), dial(t, "redis://"+p.Addr()).Lock()
-	check.NoError(t, locktest.MustTryLock(t, l, "k", longTTL).Release(t.Context())) // the server knows the scripts
-	p.Inject(faultproxy.LoseReply, "evalsha", 1)
-	lease := locktest.MustTryLock(t, l, "k", longTTL)
-	key := rdb.Dump(t.Context(), "k").Val()
-	check.NoError(t, lease.Release(t.Context()))
-	check.NoError(t, rdb.Restore(t.Context(), "k", longTTL, key).Err())
-	l.Drain(t.Context())
-	locktest.MustTryLock(t, l, "k", longTTL)
-}

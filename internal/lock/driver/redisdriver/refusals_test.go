@@ -18,35 +18,7 @@ import (
 	"example.com/flashsale/internal/lock/locktest"
 	"example.com/flashsale/internal/lock/redislock"
 	"example.com/flashsale/internal/lock/redisson"
-	"example.com/flashsale/internal/lock/redlock"
 )
-
-// lockers are all drivers of Redis, each with one server.
-var lockers = map[string]func(redis.UniversalClient) lock.Locker{
-	"redislock":         func(c redis.UniversalClient) lock.Locker { return redislock.New(c) },
-	"redislock, fenced": func(c redis.UniversalClient) lock.Locker { return redislock.Fenced(c) },
-	"redlock":           func(c redis.UniversalClient) lock.Locker { return redlock.New(redislock.New(c)) },
-	"Lock":              func(c redis.UniversalClient) lock.Locker { return client(c).Lock() },
-	"FencedLock":        func(c redis.UniversalClient) lock.Locker { return client(c).FencedLock() },
-	"FairLock":          func(c redis.UniversalClient) lock.Locker { return client(c).FairLock() },
-	"ReadLock":          func(c redis.UniversalClient) lock.Locker { return client(c).ReadLock() },
-	"WriteLock":         func(c redis.UniversalClient) lock.Locker { return client(c).WriteLock() },
-	"permit":            openPermit,
-	"MultiLock": func(c redis.UniversalClient) lock.Locker {
-		return redisson.NewMultiLock(redisson.Part{Locker: client(c).Lock()})
-	},
-}
-
-func client(c redis.UniversalClient) *redisson.Client { return redisson.New(c) }
-
-// openPermit returns a semaphore whose key k has one permit.
-func openPermit(c redis.UniversalClient) lock.Locker {
-	p := client(c).PermitExpirableSemaphore()
-	if err := p.SetPermits(context.Background(), "k", 1); err != nil {
-		panic(err)
-	}
-	return p
-}
 
 // asUser returns the URL for a new user of the server, which has rules.
 func asUser(tb testing.TB, url string, rules ...any) string {
@@ -58,41 +30,37 @@ func asUser(tb testing.TB, url string, rules ...any) string {
 
 // ACL SETUSER gives a user of Redis 7 no channel.
 func TestUserWithoutChannelsReleasesAndWaits(t *testing.T) {
-	t.Parallel()
-	for name, open := range lockers {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			rdb := labtest.DialURL(t, asUser(t, labtest.Redis(t).URL, "~*", "+@all"))
-			var released, unnotified atomic.Int32
-			c := lock.New(open(rdb), lock.WithObserver(func(e lock.Event) {
-				switch e.Kind {
-				case lock.EventReleased:
-					released.Add(1)
-				case lock.EventUnnotified:
-					unnotified.Add(1)
+	ofEach(t, func(t *testing.T, name string, open func(redis.UniversalClient) lock.Locker) {
+		rdb := labtest.DialURL(t, asUser(t, labtest.Redis(t).URL, "~*", "+@all"))
+		var released, unnotified atomic.Int32
+		c := lock.New(open(rdb), lock.WithObserver(func(e lock.Event) {
+			switch e.Kind {
+			case lock.EventReleased:
+				released.Add(1)
+			case lock.EventUnnotified:
+				unnotified.Add(1)
+			}
+		}))
+		const holders = 3
+		var group sync.WaitGroup
+		for range holders {
+			group.Go(func() {
+				held, err := c.Acquire(t.Context(), "k", lock.Options{TTL: time.Hour, Wait: time.Minute})
+				if err != nil {
+					t.Error(err)
+				} else if err := held.Release(t.Context()); err != nil {
+					t.Errorf("Release: %v", err)
 				}
-			}))
-			const holders = 3
-			var group sync.WaitGroup
-			for range holders {
-				group.Go(func() {
-					held, err := c.Acquire(t.Context(), "k", lock.Options{TTL: time.Hour, Wait: time.Minute})
-					if err != nil {
-						t.Error(err)
-					} else if err := held.Release(t.Context()); err != nil {
-						t.Errorf("Release: %v", err)
-					}
-				})
-			}
-			group.Wait()
-			if n := released.Load(); n != holders {
-				t.Errorf("%d locks were released, want %d", n, holders)
-			}
-			if n := unnotified.Load(); n == 0 && name != "FairLock" { // it notifies only whom it knows
-				t.Error("no release was counted as unnotified")
-			}
-		})
-	}
+			})
+		}
+		group.Wait()
+		if n := released.Load(); n != holders {
+			t.Errorf("%d locks were released, want %d", n, holders)
+		}
+		if n := unnotified.Load(); n == 0 && name != "FairLock" { // it notifies only whom it knows
+			t.Error("no release was counted as unnotified")
+		}
+	})
 }
 
 // fill makes the server refuse what needs memory until the returned function is called.
@@ -106,26 +74,22 @@ func fill(tb testing.TB, rdb redis.UniversalClient) (empty func()) {
 }
 
 func TestFullServerExtendsAndReleases(t *testing.T) {
-	t.Parallel()
-	for name, open := range lockers {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			rdb := labtest.Dial(t, labtest.Redis(t))
-			l := open(rdb)
-			lease := locktest.MustTryLock(t, l, "k", time.Minute)
-			empty := fill(t, rdb)
-			_, err := l.TryLock(t.Context(), "other", time.Minute)
-			if errors.Is(err, lock.ErrLocked) && name != "permit" { // which has none of this key
-				t.Errorf("TryLock: %v, want an unknown outcome", err)
-			}
-			if err := lease.Extend(t.Context(), time.Hour); err != nil && name != "permit" {
-				t.Errorf("Extend: %v", err)
-			}
-			check.NoError(t, lease.Release(t.Context()))
-			empty()
-			locktest.MustTryLock(t, l, "k", time.Minute)
-		})
-	}
+	ofEach(t, func(t *testing.T, name string, open func(redis.UniversalClient) lock.Locker) {
+		rdb := labtest.Dial(t, labtest.Redis(t))
+		l := open(rdb)
+		lease := locktest.MustTryLock(t, l, "k", time.Minute)
+		empty := fill(t, rdb)
+		_, err := l.TryLock(t.Context(), "other", time.Minute)
+		if errors.Is(err, lock.ErrLocked) && name != "permit" { // which has none of this key
+			t.Errorf("TryLock: %v, want an unknown outcome", err)
+		}
+		if err := lease.Extend(t.Context(), time.Hour); err != nil && name != "permit" {
+			t.Errorf("Extend: %v", err)
+		}
+		check.NoError(t, lease.Release(t.Context()))
+		empty()
+		locktest.MustTryLock(t, l, "k", time.Minute)
+	})
 }
 
 // The batches hold acquisitions beside releases.
