@@ -82,11 +82,7 @@ func TestNodeThatIsCreatedAfterItsDeletionIsDeletedAgain(t *testing.T) {
 // on its path: ZooKeeper and the client would keep it for ever.
 func TestWaiterLeavesNoWatchOnAPredecessorThatHasGone(t *testing.T) {
 	t.Parallel()
-	server := labtest.ZooKeeper(t)
-	l, err := Open([]string{server.Address}, time.Minute)
-	check.NoError(t, err)
-	defer l.Close()
-	waiter, err := l.newLease(t.Context(), labtest.Name(t))
+	waiter, err := mustOpen(t, time.Minute).newLease(t.Context(), labtest.Name(t))
 	if err != nil || waiter.createDirectory(t.Context()) != nil {
 		t.Fatal(err)
 	}
@@ -95,8 +91,8 @@ func TestWaiterLeavesNoWatchOnAPredecessorThatHasGone(t *testing.T) {
 	if deleted, err := waiter.awaitDeletion(ctx, waiter.id+"lock-0000000000"); err != nil || !deleted {
 		t.Fatalf("awaitDeletion: %t, %v, want true", deleted, err)
 	}
-	if n, err := server.Watches(t.Context()); err != nil || n != 0 {
-		t.Errorf("%d watches, %v, want none", n, err)
+	if watched, err := labtest.SharedZooKeeper(t).Watched(t.Context(), waiter.dir+"/"); err != nil || watched {
+		t.Errorf("watched: %t, %v, want no watch", watched, err)
 	}
 }
 

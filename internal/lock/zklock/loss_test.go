@@ -17,12 +17,12 @@ import (
 // pings either, can grant them to another client.
 func TestSilentServerLosesTheLeaseWithinTheTimeout(t *testing.T) {
 	t.Parallel()
-	server := labtest.ZooKeeper(t)
 	const timeout = 3 * time.Second
-	l, key := open(t, server, timeout), labtest.Name(t)
+	l, proxy := openThroughProxy(t, labtest.SharedZooKeeper(t), timeout)
+	key := labtest.Name(t)
 	lease := locktest.MustTryLock(t, l, key, ttl)
 	time.Sleep(timeout / 2) // let the client send pings
-	server.Pause()
+	proxy.Partition()
 	paused := time.Now()
 	for lost := false; !lost; {
 		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
@@ -32,26 +32,13 @@ func TestSilentServerLosesTheLeaseWithinTheTimeout(t *testing.T) {
 	if took := time.Since(paused); took > timeout {
 		t.Errorf("lease lost %s after the last reply, want within the session timeout of %s", took, timeout)
 	}
-	server.Resume()
+	proxy.Heal()
 	check.ErrorIs(t, lease.Extend(t.Context(), ttl), lock.ErrLost)
 	check.ErrorIs(t, lease.Release(t.Context()), lock.ErrLost)
 	check.Eventually(t, "the session to return", func() bool {
 		next, err := l.TryLock(t.Context(), key, ttl)
 		return err == nil && next.Extend(t.Context(), ttl) == nil
 	})
-}
-
-// A waiter keeps its place while its server restarts.
-func TestWaiterSurvivesARestartOfTheServer(t *testing.T) {
-	t.Parallel()
-	server, key := labtest.ZooKeeper(t), labtest.Name(t)
-	held := locktest.MustTryLock(t, open(t, server, time.Minute), key, ttl)
-	waiter := open(t, server, time.Minute)
-	got := wait(t, t.Context(), waiter, server, key)
-	server.Kill()
-	check.NoError(t, server.Restart())
-	check.NoError(t, held.Release(t.Context()))
-	check.NoError(t, <-got)
 }
 
 func TestDeletedNodeLosesTheLease(t *testing.T) {

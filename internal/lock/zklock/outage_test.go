@@ -9,7 +9,6 @@ import (
 
 	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/faultproxy"
-	"example.com/flashsale/internal/lab"
 	"example.com/flashsale/internal/lab/labtest"
 	"example.com/flashsale/internal/lock/locktest"
 	"example.com/flashsale/internal/lock/zklock"
@@ -41,15 +40,13 @@ func TestCloseEndsAWaitForAServer(t *testing.T) {
 // The goroutines and nodes of claims that give up must not add up while the
 // server is away or silent.
 func TestClaimsThatGiveUpLeaveNoGoroutines(t *testing.T) {
-	for name, takeDown := range map[string]func(*lab.ZooKeeper){
-		"silent": func(z *lab.ZooKeeper) { z.Pause() }, "dead": func(z *lab.ZooKeeper) { z.Kill() },
+	for name, takeDown := range map[string]func(*faultproxy.Proxy){
+		"silent": (*faultproxy.Proxy).Partition, "dead": func(p *faultproxy.Proxy) { _ = p.Close() },
 	} {
 		t.Run(name, func(t *testing.T) {
-			server := labtest.ZooKeeper(t)
-			l := open(t, server, time.Minute)
+			l, proxy := openThroughProxy(t, labtest.SharedZooKeeper(t), time.Minute)
 			check.NoError(t, locktest.MustTryLock(t, l, labtest.Name(t), ttl).Release(t.Context()))
-			takeDown(server)
-			defer server.Resume()
+			takeDown(proxy)
 			before := runtime.NumGoroutine()
 			var claims sync.WaitGroup
 			for range 1000 {
