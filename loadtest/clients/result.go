@@ -2,7 +2,6 @@ package clients
 
 import (
 	"fmt"
-	"net/http"
 	"time"
 
 	"example.com/flashsale/loadtest/generator"
@@ -22,7 +21,7 @@ type Result struct {
 func (r Result) Ended(c rig.Claim) time.Duration { return c.Received.Sub(r.Begin) }
 
 func (r *Result) add(reply generator.Reply) {
-	c := rig.Claim{Due: reply.Due, Sent: reply.Sent, Received: reply.Received, Verdict: verdict(reply),
+	c := rig.Claim{Due: reply.Due, Sent: reply.Sent, Received: reply.Received, Verdict: reply.Verdict(),
 		Instance: reply.Instance}
 	switch {
 	case c.Verdict == rig.Accepted:
@@ -33,12 +32,4 @@ func (r *Result) add(reply generator.Reply) {
 		r.Detail = string(reply.Text)
 	}
 	r.Claims = append(r.Claims, c)
-}
-
-// verdict is rig.VerdictOf, but that a 503 has to say when to come again.
-func verdict(r generator.Reply) string {
-	if r.Status == http.StatusServiceUnavailable && !r.RetryAfter {
-		return rig.Unexpected
-	}
-	return rig.VerdictOf(r.Status, r.Code)
 }

@@ -2,6 +2,7 @@ package generator
 
 import (
 	"context"
+	"net/http"
 	"strconv"
 	"time"
 
@@ -19,6 +20,14 @@ func AppendClaim(b []byte, host, coupon string, number int, headers []byte) []by
 	return append(b, "Content-Length: 0\r\n\r\n"...)
 }
 
+// Verdict is rig.VerdictOf, but that a 503 has to say when to come again.
+func (r Reply) Verdict() string {
+	if r.Status == http.StatusServiceUnavailable && !r.RetryAfter {
+		return rig.Unexpected
+	}
+	return rig.VerdictOf(r.Status, r.Code)
+}
+
 // Claims sends the claims of a phase to address and returns them when it has all
 // replies. next returns the n-th. The end of ctx is that of the phase and of the wait,
 // and an error.
@@ -34,7 +43,7 @@ func Claims(
 	}, func(r Reply) {
 		c := sent[r.Request]
 		c.Sent, c.Received, c.Instance = r.Due, r.Received, r.Instance
-		c.Verdict, c.Order = rig.VerdictOf(r.Status, r.Code), r.Order
+		c.Verdict, c.Order = r.Verdict(), r.Order
 		claims = append(claims, c)
 	})
 	if err != nil {

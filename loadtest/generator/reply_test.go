@@ -4,6 +4,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"example.com/flashsale/loadtest/rig"
 )
 
 func TestRepliesAreParsed(t *testing.T) {
@@ -11,29 +13,30 @@ func TestRepliesAreParsed(t *testing.T) {
 	for _, test := range []struct {
 		text           string
 		want           Reply
+		verdict        string
 		last, complete bool
 	}{
 		{"HTTP/1.1 201 Created\r\nContent-Length: 31\r\nX-Instance: a\r\n\r\n{\"coupon_id\":\"7\",\"id\":\"123\",\"x\"}",
-			Reply{Status: 201, Order: "123", Instance: "a"}, false, true},
-		{"HTTP/1.1 201 Created\r\nConnection: close\r\nContent-Length: 0\r\n\r\n", Reply{Status: 201}, true, true},
+			Reply{Status: 201, Order: "123", Instance: "a"}, rig.Accepted, false, true},
+		{"HTTP/1.1 201 Created\r\nConnection: close\r\nContent-Length: 0\r\n\r\n", Reply{Status: 201}, rig.Accepted, true, true},
 		{"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nContent-Length: 20\r\n\r\n{\"code\":\"overloaded\"}",
-			Reply{Status: 503, Code: "overloaded", RetryAfter: true}, false, true},
-		{"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n\r\n", Reply{Status: 503}, false, true},
+			Reply{Status: 503, Code: "overloaded", RetryAfter: true}, rig.Overloaded, false, true},
+		{"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n\r\n", Reply{Status: 503}, rig.Unexpected, false, true},
 		{"HTTP/1.1 409 Conflict\r\nContent-Length: 43\r\n\r\n{\"code\":\"already_claimed\",\"order_id\":\"9876\"}",
-			Reply{Status: 409, Code: "already_claimed", Order: "9876"}, false, true},
-		{"HTTP/1.0 201 Created\r\nContent-Length: 0\r\n\r\n", Reply{Status: 201}, true, true},
+			Reply{Status: 409, Code: "already_claimed", Order: "9876"}, "already_claimed", false, true},
+		{"HTTP/1.0 201 Created\r\nContent-Length: 0\r\n\r\n", Reply{Status: 201}, rig.Accepted, true, true},
 		{"HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\nHTTP/1.1 201 Created\r\nContent-Length: 0\r\n\r\n",
-			Reply{Status: 201}, false, true},
-		{"HTTP/1.1 100 Continue\r\n\r\n", Reply{}, false, false},
-		{"HTTP/1.1 201 Created\r\nContent-Le", Reply{}, false, false},
-		{"HTTP/1.1 201 Created\r\nContent-Length: 2\r\n\r\n{", Reply{}, false, false},
+			Reply{Status: 201}, rig.Accepted, false, true},
+		{"HTTP/1.1 100 Continue\r\n\r\n", Reply{}, rig.Lost, false, false},
+		{"HTTP/1.1 201 Created\r\nContent-Le", Reply{}, rig.Lost, false, false},
+		{"HTTP/1.1 201 Created\r\nContent-Length: 2\r\n\r\n{", Reply{}, rig.Lost, false, false},
 	} {
 		r := Reply{Text: []byte(test.text)}
 		last, complete, err := r.parse()
 		r.Text = nil
 		if err != nil || last != test.last || complete != test.complete || r.Status != test.want.Status ||
-			r.Code != test.want.Code ||
-			r.Order != test.want.Order || r.Instance != test.want.Instance || r.RetryAfter != test.want.RetryAfter {
+			r.Code != test.want.Code || r.Verdict() != test.verdict || r.Order != test.want.Order ||
+			r.Instance != test.want.Instance || r.RetryAfter != test.want.RetryAfter {
 			t.Errorf("%q: %+v, last %v, complete %v, %v", test.text, r, last, complete, err)
 		}
 	}

@@ -4,9 +4,7 @@ import (
 	"fmt"
 	"os/exec"
 	"path/filepath"
-	"testing"
 
-	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/lab"
 )
 
@@ -19,13 +17,6 @@ var API = Shares(func(l *lab.Lab) (string, error) {
 	file := filepath.Join(dir, "api")
 	return file, Build(file)
 })
-
-// BuildAPI is Build for a test.
-func BuildAPI(tb testing.TB, file string) {
-	tb.Helper()
-	NeedServers(tb)
-	check.NoError(tb, Build(file))
-}
 
 // Build builds the service as file. It has go test's own flags, so that the packages which tests of
 // the service have compiled are only linked.
