@@ -49,7 +49,7 @@ func (c *checker) base(text string) {
 
 // claim checks the steps of a claim, and that each has what its placeholders stand for.
 func (c *checker) claim(s *Shop) {
-	bursts, known := 0, []string{"user", "token", "coupon", uuid}
+	bursts, known := 0, []string{"user", "token", "coupon", key}
 	for i, step := range s.Steps {
 		where := "claim"
 		if len(s.Steps) > 1 {

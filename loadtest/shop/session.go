@@ -2,7 +2,6 @@ package shop
 
 import (
 	"context"
-	"crypto/rand"
 	"fmt"
 	"maps"
 	"net/http"
@@ -13,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/google/uuid"
 )
 
 // A Step is one of the requests that a claim consists of.
@@ -34,20 +35,13 @@ const (
 	perClaim = "claim"
 )
 
-// uuid is the placeholder of what is new in each request, as an Idempotency-Key.
-const uuid = "uuid"
-
-func newUUID() string {
-	var b [16]byte
-	_, _ = rand.Read(b[:])               // it returns no error
-	b[6], b[8] = b[6]&15|64, b[8]&63|128 // version 4
-	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
-}
+// key is the placeholder of what is new in each request, as an Idempotency-Key.
+const key = "uuid"
 
 // Plain reports whether a claim is one request, and its outcome is in the status and the
 // body: that is what k6 and JMeter can send.
 func (s *Shop) Plain() bool {
-	return len(s.Steps) == 1 && !uses(s.Claim, uuid) &&
+	return len(s.Steps) == 1 && !uses(s.Claim, key) &&
 		s.Reply.Accepted.plain() && s.Reply.Refused.plain() && s.Reply.Order.plain()
 }
 
@@ -115,7 +109,7 @@ func (s *Shop) prepare(ctx context.Context, all []*Session) error {
 
 // take sends the request of a step, to no other address than the shop's.
 func (s *Session) take(ctx context.Context, step Step) (Reply, error) {
-	s.values[uuid] = newUUID()
+	s.values[key] = uuid.NewString()
 	if address := step.URL.With(s.values); !strings.HasPrefix(address, "/") {
 		return Reply{}, fmt.Errorf("%s is not an address of the shop: %q", step.URL, address)
 	}
@@ -152,7 +146,7 @@ func (s *Session) path(address string) string {
 // Request returns the request of the burst as it is sent. Number is which of its user's
 // orders it is for. The last request of its connection says so: some shops have a process for each connection.
 func (s *Session) Request(number int, last bool) []byte {
-	s.values["number"], s.values[uuid] = strconv.Itoa(number), newUUID()
+	s.values["number"], s.values[key] = strconv.Itoa(number), uuid.NewString()
 	f := s.shop.Claim.With(s.values)
 	if last {
 		f.Headers["Connection"] = "close"
