@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"example.com/flashsale/internal/check"
 )
 
 var (
@@ -27,7 +29,7 @@ func TestModelsKeepTheirPromises(t *testing.T) {
 	for _, name := range models(t) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if trail, found := check(t, name, "", "-O2"); found {
+			if trail, found := verify(t, name, "", "-O2"); found {
 				t.Errorf("a promise is broken:\n%s", trail)
 			}
 		})
@@ -40,7 +42,7 @@ func TestEveryClauseIsNeeded(t *testing.T) {
 		for _, clause := range clausesOf(t, name) {
 			t.Run(name+"/"+clause, func(t *testing.T) {
 				t.Parallel()
-				trail, found := check(t, name, clause, "-O1", "-DBFS")
+				trail, found := verify(t, name, clause, "-O1", "-DBFS")
 				if !found {
 					t.Fatal("no promise is broken without this clause")
 				}
@@ -55,9 +57,7 @@ func TestDocumentedCounterExamples(t *testing.T) {
 	requireSpin(t)
 	const path = "counter-examples.md"
 	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	page := string(text)
 	examples := documents.FindAllStringSubmatch(page, -1)
 	if len(examples) < 5 {
@@ -65,7 +65,7 @@ func TestDocumentedCounterExamples(t *testing.T) {
 	}
 	for _, example := range examples {
 		block, name, clause, documented := example[0], example[1], example[2], example[3]
-		trail, _ := check(t, name, clause, "-O1", "-DBFS")
+		trail, _ := verify(t, name, clause, "-O1", "-DBFS")
 		if trail == documented {
 			continue
 		}
@@ -75,9 +75,7 @@ func TestDocumentedCounterExamples(t *testing.T) {
 		page = strings.Replace(page, block, strings.TrimSuffix(block, documented+"```")+trail+"```", 1)
 	}
 	if *update {
-		if err := os.WriteFile(path, []byte(page), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		check.NoError(t, os.WriteFile(path, []byte(page), 0o644))
 	}
 }
 
@@ -103,9 +101,7 @@ func models(t *testing.T) (names []string) {
 func clausesOf(t *testing.T, name string) []string {
 	t.Helper()
 	text, err := os.ReadFile(name + ".pml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	found := clauses.FindAllString(string(text), -1)
 	if len(found) == 0 {
 		t.Fatalf("%s has no clause", name)
@@ -114,18 +110,14 @@ func clausesOf(t *testing.T, name string) []string {
 	return slices.Compact(found)
 }
 
-// check visits every state of a model without clause. It returns the steps that
+// verify visits every state of a model without clause. It returns the steps that
 // lead to the error that it has found, if any; with -DBFS no sequence is shorter.
-func check(t *testing.T, name, clause string, options ...string) (trail string, found bool) {
+func verify(t *testing.T, name, clause string, options ...string) (trail string, found bool) {
 	t.Helper()
 	model, err := os.ReadFile(name + ".pml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	dir := t.TempDir() // Spin writes its files beside the model
-	if err := os.WriteFile(filepath.Join(dir, "model.pml"), model, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, os.WriteFile(filepath.Join(dir, "model.pml"), model, 0o644))
 	define := "-D" + clause
 	if clause == "" {
 		define = "-DCOMPLETE"

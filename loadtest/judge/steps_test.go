@@ -212,14 +212,6 @@ func TestStepThatFailsIsNamedWithItsReply(t *testing.T) {
 	}
 }
 
-// One claim meets nobody, and so do two that come one after the other.
-func TestClaimsThatNeverMetProveNothing(t *testing.T) {
-	t.Parallel()
-	s := (&sessionShop{guarded: true}).parse(t, "")
-	results := judged(t, s, burst(rig.Workload{Script: "alone", Users: 1, Each: 1, Stock: 1, Rounds: 1}))
-	wantVerdicts(t, results, verdict.Void)
-}
-
 // The steps before the burst take longer than the load.
 func TestFaultStrikesWhileClaimsAreSent(t *testing.T) {
 	t.Parallel()

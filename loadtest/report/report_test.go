@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 	"math"
-	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -92,19 +91,6 @@ func TestNumbersHaveThreeDigitsOrCommas(t *testing.T) {
 		1234567: "1,234,567", -1500: "-1,500", 2540.5: "2,540", 100.4: "100", math.NaN(): "–"} {
 		if got := Number(v); got != want {
 			t.Errorf("%v: %q, want %q", v, got, want)
-		}
-	}
-}
-
-// Grid lines and bands come first, so that claims and spans cover them.
-func TestGridLiesBehind(t *testing.T) {
-	t.Parallel()
-	for _, c := range everyChart {
-		drawing := string(c.draw().Drawing)
-		behind := max(strings.LastIndex(drawing, `class="grid"`), strings.LastIndex(drawing, `class="band"`))
-		front := regexp.MustCompile(`class="(line|span)\b`).FindStringIndex(drawing)
-		if behind < 0 || front == nil || front[0] < behind {
-			t.Errorf("%s: the grid is at %d, the values at %v", c.Caption, behind, front)
 		}
 	}
 }

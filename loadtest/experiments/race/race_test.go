@@ -101,6 +101,7 @@ func TestOneRaceAtATime(t *testing.T) {
 	t.Parallel()
 	c := start(t, stack(t))
 	request := presets()[0]
+	request.Sides = request.Sides[:1]
 	request.Workload = Workload{Users: 3, ClaimsPerUser: 2, PerUser: 1, Stock: 2, Segments: 1, PauseMS: 300}
 	if status, body := c.post(request); status != http.StatusCreated {
 		t.Fatalf("first: %d %s", status, body)
