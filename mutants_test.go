@@ -12,7 +12,7 @@ var mutants = []struct{ defect, file, text, wrong, tests, pkg string }{
 		"ADD UNIQUE KEY one_each", "ADD KEY one_each",
 		"TestClaimOncePerUser", "./internal/order"},
 	{"a unit is taken from an empty stock", "internal/order/commit/stock.go",
-		"` AND stock >= ?`,", "` AND ? > 0`,",
+		"`stock >= ?`, n)", "`? > 0`, n)",
 		"TestClaimNeverOversells", "./internal/order"},
 	{"a batch does not look whether the stock sufficed", "internal/order/commit/place_all.go",
 		"if err == nil && changed == 1 {", "if err == nil && changed >= 0 {", "TestClaimNeverOversells|TestBatchLarger", "./internal/order/..."},

@@ -2,8 +2,10 @@ package order
 
 import (
 	"cmp"
+	"slices"
 
 	"example.com/flashsale/internal/coupon"
+	"example.com/flashsale/internal/transaction"
 )
 
 // A Segment is a part of a coupon's stock, in a row of its own. Segment 0 is the
@@ -28,6 +30,15 @@ func (s Segment) Row() (table, condition string, args []any) {
 			[]any{s.CouponID, s.Number, s.ShardKey()}
 	}
 	return "coupon_segments", `coupon_id = ? AND segment = ?`, []any{s.CouponID, s.Number}
+}
+
+// Update returns the UPDATE that sets columns of the row of s, on a condition.
+func (s Segment) Update(columns string, values []any, condition string, args ...any) transaction.Statement {
+	table, row, rowArgs := s.Row()
+	return transaction.Statement{
+		SQL:  `UPDATE ` + table + ` SET ` + columns + ` WHERE ` + row + ` AND ` + condition,
+		Args: slices.Concat(values, rowArgs, args),
+	}
 }
 
 // Compare orders segments as all transactions lock their rows: table coupons before

@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/jmoiron/sqlx"
+
+	"example.com/flashsale/internal/transaction"
 )
 
 // InsertColumns are the columns of table coupon_orders that a claim fills.
@@ -31,8 +33,8 @@ var Writes = []string{
 // DeleteStatement returns the DELETE of orders, at least one, on a condition. It looks each up
 // by its id: a server that scanned a small table would wait for the orders of batches that
 // wait for this one, a deadlock.
-func DeleteStatement(orders iter.Seq[Order], condition string) (q string, args []any) {
-	var keys []any
+func DeleteStatement(orders iter.Seq[Order], condition string) transaction.Statement {
+	var args, keys []any
 	var column string
 	for o := range orders {
 		var key int64
@@ -40,8 +42,8 @@ func DeleteStatement(orders iter.Seq[Order], condition string) (q string, args [
 		args, keys = append(args, o.ID), append(keys, key)
 	}
 	in := ` IN (?` + strings.Repeat(", ?", len(args)-1) + `)`
-	return `DELETE o FROM coupon_orders AS o FORCE INDEX (PRIMARY) WHERE o.id` + in + ` AND o.` + column + in + ` AND ` +
-		condition, append(args, keys...)
+	q := `DELETE o FROM coupon_orders AS o FORCE INDEX (PRIMARY) WHERE o.id` + in + ` AND o.` + column + in + ` AND `
+	return transaction.Statement{SQL: q + condition, Args: append(args, keys...)}
 }
 
 // Columns are the fields of an Order that counts.

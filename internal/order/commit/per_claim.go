@@ -67,14 +67,10 @@ func (p *perClaim) apply(ctx context.Context, conn *sqlx.Conn, s order.Segment, 
 		return err
 	}
 	placed := &pending{Order: o}
-	q, args := insertStatement(placed)
-	if _, err := conn.ExecContext(ctx, q, args...); err != nil {
-		return fmt.Errorf("insert order: %w", err)
-	}
-	if err := insertHolds(ctx, conn, placed); err != nil {
+	if _, err := insertStatement(placed).Exec(ctx, conn, "insert order"); err != nil {
 		return err
 	}
-	return p.cfg.Outbox.Insert(ctx, conn, order.Claimed, ordersOf([]*pending{placed}))
+	return tellOf(ctx, conn, p.cfg.Outbox, placed)
 }
 
 func (p *perClaim) Close() {}

@@ -38,8 +38,7 @@ func (b *batch) placeAll(ctx context.Context, db *sqlx.DB) error {
 	}
 	defer conn.Close()
 	b.placed = b.orders
-	q, args := b.placeStatements()
-	changed, err := updateStock(ctx, conn, q, args...)
+	changed, err := b.placeStatements().Exec(ctx, conn, "place orders")
 	if err == nil && changed == 1 {
 		err = transaction.Commit(ctx, conn)
 		if err == nil || errors.Is(err, transaction.ErrUnknown) {
@@ -60,22 +59,16 @@ const guard = ` AND (SELECT COUNT(*) FROM coupon_orders WHERE id = ?) = 1`
 // placeStatements returns the statements that begin a transaction, insert the
 // orders, their holds and their event, and decrement the stocks. The last of them has to
 // change one row.
-func (b *batch) placeStatements() (q string, args []any) {
-	insert, args := insertStatement(sortByKey(b.orders)...)
-	q = `START TRANSACTION; ` + insert
-	if holds, holdArgs := holdsStatement(b.orders...); holds != "" {
-		q, args = q+`; `+holds, append(args, holdArgs...)
-	}
-	if event, eventArgs := b.outbox.Statement(order.Claimed, ordersOf(b.orders)); event != "" {
-		q, args = q+`; `+event, append(args, eventArgs...)
-	}
+func (b *batch) placeStatements() transaction.Statement {
+	all := insertStatement(sortByKey(b.orders)...)
+	all.SQL = `START TRANSACTION; ` + all.SQL
+	all = all.Then(holdsStatement(b.orders...)).Then(b.outbox.Statement(order.Claimed, ordersOf(b.orders)))
 	for i, p := range b.parts {
 		if i > 0 {
-			q += checkRow
+			all.SQL += checkRow
 		}
-		decrement, decrementArgs := decrementStatement(p.queue.segment, len(p.orders))
-		q += `; ` + decrement + guard
-		args = append(append(args, decrementArgs...), b.orders[0].ID)
+		all = all.Then(decrementStatement(p.queue.segment, len(p.orders)))
+		all.SQL, all.Args = all.SQL+guard, append(all.Args, b.orders[0].ID)
 	}
-	return q, args
+	return all
 }

@@ -9,6 +9,7 @@ import (
 
 	"example.com/flashsale/internal/coupon"
 	"example.com/flashsale/internal/order"
+	"example.com/flashsale/internal/order/events"
 	"example.com/flashsale/internal/transaction"
 )
 
@@ -39,27 +40,32 @@ func (b *batch) place(ctx context.Context, conn *sqlx.Conn) error {
 	case len(b.placed) == 0:
 		return errNonePlaced
 	}
-	if err := insertHolds(ctx, conn, b.placed...); err != nil {
-		return err
-	}
-	return b.outbox.Insert(ctx, conn, order.Claimed, ordersOf(b.placed))
+	return tellOf(ctx, conn, b.outbox, b.placed...)
 }
 
-// onDuplicate leaves out orders whose claimant has one. INSERT IGNORE would ignore every
-// other error as well.
-const onDuplicate = ` ON DUPLICATE KEY UPDATE id = id`
+// tellOf inserts when orders that were placed expire, and their event.
+func tellOf(ctx context.Context, conn *sqlx.Conn, outbox events.Outbox, placed ...*pending) error {
+	if _, err := holdsStatement(placed...).Exec(ctx, conn, "insert holds"); err != nil {
+		return err
+	}
+	_, err := outbox.Statement(order.Claimed, ordersOf(placed)).Exec(ctx, conn, events.Insert)
+	return err
+}
+
+// insertNew inserts orders, but leaves out those whose claimant has one. INSERT IGNORE would ignore
+// every other error as well.
+func insertNew(ctx context.Context, conn *sqlx.Conn, orders ...*pending) (inserted int, err error) {
+	s := insertStatement(orders...)
+	s.SQL += ` ON DUPLICATE KEY UPDATE id = id`
+	return s.Exec(ctx, conn, "insert orders")
+}
 
 // insertOrders inserts each order whose claimant has none, and returns those.
 func (b *batch) insertOrders(ctx context.Context, conn *sqlx.Conn) (inserted []*pending, err error) {
-	q, args := insertStatement(sortByKey(b.orders)...)
-	result, err := conn.ExecContext(ctx, q+onDuplicate, args...)
-	if transaction.IsOfRow(err) {
+	switch n, err := insertNew(ctx, conn, sortByKey(b.orders)...); {
+	case transaction.IsOfRow(err):
 		return b.insertEach(ctx, conn)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("insert orders: %w", err)
-	}
-	if n, err := result.RowsAffected(); err != nil || int(n) == len(b.orders) {
+	case err != nil || n == len(b.orders):
 		return b.orders, err
 	}
 	return b.splitDuplicates(ctx, conn)
@@ -69,11 +75,10 @@ func (b *batch) insertOrders(ctx context.Context, conn *sqlx.Conn) (inserted []*
 // them, and does not tell which.
 func (b *batch) insertEach(ctx context.Context, conn *sqlx.Conn) (inserted []*pending, err error) {
 	for _, p := range sortByKey(b.orders) {
-		q, args := insertStatement(p)
-		if _, err := conn.ExecContext(ctx, q+onDuplicate, args...); transaction.IsOfRow(err) {
-			b.refused[p] = fmt.Errorf("insert order: %w", err)
+		if _, err := insertNew(ctx, conn, p); transaction.IsOfRow(err) {
+			b.refused[p] = err
 		} else if err != nil {
-			return nil, fmt.Errorf("insert order: %w", err)
+			return nil, err
 		}
 	}
 	return b.splitDuplicates(ctx, conn)
@@ -132,7 +137,10 @@ func (b *batch) decrementStocks(
 	if len(placed) == 0 {
 		return nil, nil // the rollback removes them
 	}
-	return placed, deleteOrders(ctx, conn, late)
+	if len(late) > 0 {
+		_, err = order.DeleteStatement(ordersOf(late), "TRUE").Exec(ctx, conn, "delete orders")
+	}
+	return placed, err
 }
 
 // takeStock takes up to n units of a segment, and returns how many.
@@ -145,8 +153,7 @@ func takeStock(ctx context.Context, conn *sqlx.Conn, s order.Segment, n int) (in
 		return 0, err
 	}
 	n = min(n, stock)
-	q, args := decrementStatement(s, n)
-	changed, err := updateStock(ctx, conn, q, args...)
+	changed, err := decrementStatement(s, n).Exec(ctx, conn, updateStock)
 	if err == nil && changed != 1 {
 		err = errStockElsewhere
 	}
@@ -165,16 +172,4 @@ func (b *batch) refuse(late []*pending) {
 			b.refused[p] = coupon.ErrSoldOut
 		}
 	}
-}
-
-// deleteOrders deletes inserted orders.
-func deleteOrders(ctx context.Context, conn *sqlx.Conn, orders []*pending) error {
-	if len(orders) == 0 {
-		return nil
-	}
-	q, args := order.DeleteStatement(ordersOf(orders), "TRUE")
-	if _, err := conn.ExecContext(ctx, q, args...); err != nil {
-		return fmt.Errorf("delete orders: %w", err)
-	}
-	return nil
 }

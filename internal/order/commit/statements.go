@@ -2,29 +2,27 @@ package commit
 
 import (
 	"cmp"
-	"context"
-	"fmt"
 	"slices"
 	"strings"
 
-	"github.com/jmoiron/sqlx"
-
 	"example.com/flashsale/internal/order"
+	"example.com/flashsale/internal/transaction"
 )
 
 // insertStatement returns the INSERT of orders.
-func insertStatement(orders ...*pending) (q string, args []any) {
-	args = make([]any, 0, 7*len(orders)+3) // most often, those of one decrementStatement follow
+func insertStatement(orders ...*pending) transaction.Statement {
+	args := make([]any, 0, 7*len(orders)+3) // most often, those of one decrementStatement follow
 	for _, p := range orders {
 		args = append(args, p.ID, p.CouponID, p.UserID, p.Number, p.CreatedAt, p.ExpiresAt, p.ShardKey)
 	}
-	q = `INSERT INTO coupon_orders (` + order.InsertColumns + `) VALUES `
-	return q + placeholders("(?, ?, ?, ?, ?, ?, ?)", len(orders)), args
+	q := `INSERT INTO coupon_orders (` + order.InsertColumns + `) VALUES `
+	return transaction.Statement{SQL: q + placeholders("(?, ?, ?, ?, ?, ?, ?)", len(orders)), Args: args}
 }
 
-// holdsStatement returns the INSERT of the times at which orders expire, or "" if none
+// holdsStatement returns the INSERT of the times at which orders expire, or none if none
 // does.
-func holdsStatement(orders ...*pending) (q string, args []any) {
+func holdsStatement(orders ...*pending) transaction.Statement {
+	var args []any
 	for _, p := range orders {
 		if p.ExpiresAt != nil {
 			_, key := p.Shard()
@@ -32,22 +30,10 @@ func holdsStatement(orders ...*pending) (q string, args []any) {
 		}
 	}
 	if len(args) == 0 {
-		return "", nil
+		return transaction.Statement{}
 	}
-	q = `INSERT INTO coupon_holds (` + order.HoldColumns + `) VALUES `
-	return q + placeholders("(?, ?, ?)", len(args)/3), args
-}
-
-// insertHolds executes the statement of holdsStatement.
-func insertHolds(ctx context.Context, conn *sqlx.Conn, orders ...*pending) error {
-	q, args := holdsStatement(orders...)
-	if q == "" {
-		return nil
-	}
-	if _, err := conn.ExecContext(ctx, q, args...); err != nil {
-		return fmt.Errorf("insert holds: %w", err)
-	}
-	return nil
+	q := `INSERT INTO coupon_holds (` + order.HoldColumns + `) VALUES `
+	return transaction.Statement{SQL: q + placeholders("(?, ?, ?)", len(args)/3), Args: args}
 }
 
 // selectOrdersStatement returns the SELECT of the orders that the batch's users

@@ -3,7 +3,6 @@ package commit
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"github.com/jmoiron/sqlx"
 
@@ -19,8 +18,7 @@ type decrementFunc func(ctx context.Context, conn *sqlx.Conn, s order.Segment) e
 // decrementConditionally guards I1 by the condition of the UPDATE itself. It
 // needs one statement, and no lock beyond that statement's own.
 func decrementConditionally(ctx context.Context, conn *sqlx.Conn, s order.Segment) error {
-	q, args := decrementStatement(s, 1)
-	changed, err := updateStock(ctx, conn, q, args...)
+	changed, err := decrementStatement(s, 1).Exec(ctx, conn, updateStock)
 	if err == nil && changed == 0 {
 		return coupon.ErrSoldOut
 	}
@@ -41,9 +39,8 @@ func decrementOptimistically(ctx context.Context, conn *sqlx.Conn, s order.Segme
 	}
 	// The version alone would do if every transaction raised it. Those of the
 	// other strategies do not, and an instance may still run one of them.
-	q := `UPDATE ` + table + ` SET stock = stock - 1, version = version + 1 WHERE ` + row +
-		` AND version = ? AND stock >= 1`
-	changed, err := updateStock(ctx, conn, q, append(args, read.Version)...)
+	changed, err := s.Update(`stock = stock - 1, version = version + 1`, nil, `version = ? AND stock >= 1`,
+		read.Version).Exec(ctx, conn, updateStock)
 	if err == nil && changed == 0 {
 		return transaction.ErrConflict
 	}
@@ -71,8 +68,7 @@ func readAndDecrement(ctx context.Context, conn *sqlx.Conn, s order.Segment, loc
 	if stock < 1 {
 		return coupon.ErrSoldOut
 	}
-	table, row, args := s.Row()
-	_, err = updateStock(ctx, conn, `UPDATE `+table+` SET stock = stock - 1 WHERE `+row, args...)
+	_, err = s.Update(`stock = stock - 1`, nil, `TRUE`).Exec(ctx, conn, updateStock)
 	return err
 }
 
@@ -85,17 +81,9 @@ func selectStock(ctx context.Context, conn *sqlx.Conn, s order.Segment, locking 
 }
 
 // decrementStatement returns the UPDATE that takes n units of a segment if it has as many.
-func decrementStatement(s order.Segment, n int) (q string, args []any) {
-	table, row, args := s.Row()
-	return `UPDATE ` + table + ` SET stock = stock - ? WHERE ` + row + ` AND stock >= ?`,
-		slices.Concat([]any{n}, args, []any{n})
+func decrementStatement(s order.Segment, n int) transaction.Statement {
+	return s.Update(`stock = stock - ?`, []any{n}, `stock >= ?`, n)
 }
 
-// updateStock executes q and returns the number of rows changed.
-func updateStock(ctx context.Context, conn *sqlx.Conn, q string, args ...any) (int64, error) {
-	result, err := conn.ExecContext(ctx, q, args...)
-	if err != nil {
-		return 0, fmt.Errorf("update stock: %w", err)
-	}
-	return result.RowsAffected()
-}
+// updateStock is what Exec of such a statement tries.
+const updateStock = "update stock"

@@ -191,9 +191,7 @@ func (t transfer) put(ctx context.Context, conn *sqlx.Conn, n int) error {
 // changeStock adds n units to the stock of a segment on a condition. It returns
 // transaction.ErrConflict if that is not met.
 func changeStock(ctx context.Context, conn *sqlx.Conn, s order.Segment, n int, condition string, args ...any) error {
-	table, row, rowArgs := s.Row()
-	changed, err := updateStock(ctx, conn, `UPDATE `+table+` SET stock = stock + ? WHERE `+row+` AND `+condition,
-		slices.Concat([]any{n}, rowArgs, args)...)
+	changed, err := s.Update(`stock = stock + ?`, []any{n}, condition, args...).Exec(ctx, conn, updateStock)
 	if err == nil && changed == 0 {
 		return transaction.ErrConflict
 	}

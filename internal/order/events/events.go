@@ -4,17 +4,18 @@
 package events
 
 import (
-	"context"
 	"fmt"
 	"iter"
 
-	"github.com/jmoiron/sqlx"
-
 	"example.com/flashsale/internal/order"
+	"example.com/flashsale/internal/transaction"
 )
 
 // An Outbox says whether the transactions of orders write events. They all do, or none.
 type Outbox bool
+
+// Insert is what Exec of the statement of an event tries.
+const Insert = "insert event"
 
 const columns = `coupon_id, created_at, body`
 
@@ -30,7 +31,7 @@ func (o Outbox) Writes() []string {
 }
 
 // Statement returns the INSERT of the event that the orders of a transaction have become
-// of a state, or "" if there is no outbox. On vtgate they are of one segment. It must follow
+// of a state, or none if there is no outbox. On vtgate they are of one segment. It must follow
 // the statement that has changed them. It writes nothing if the first of them is not where
 // that statement has put it: a node of a cluster may have undone the transaction without an
 // error, and would commit this statement alone.
@@ -39,9 +40,9 @@ func (o Outbox) Writes() []string {
 // its number:
 //
 //	{"v":1,"kind":"claimed","orders":[["7687453","12","42",1]]}
-func (o Outbox) Statement(became order.State, orders iter.Seq[order.Order]) (q string, args []any) {
+func (o Outbox) Statement(became order.State, orders iter.Seq[order.Order]) transaction.Statement {
 	if !o {
-		return "", nil
+		return transaction.Statement{}
 	}
 	var first order.Order
 	body, separator := fmt.Appendf(nil, `{"v":1,"kind":"%s","orders":[`, became), ""
@@ -53,9 +54,9 @@ func (o Outbox) Statement(became order.State, orders iter.Seq[order.Order]) (q s
 		separator = ","
 	}
 	column, key := first.Shard()
-	q = `INSERT INTO coupon_events (` + columns + `) SELECT ` + column + `, UTC_TIMESTAMP(3), ? FROM ` +
+	q := `INSERT INTO coupon_events (` + columns + `) SELECT ` + column + `, UTC_TIMESTAMP(3), ? FROM ` +
 		tableOf(became) + ` WHERE id = ? AND ` + column + ` = ?`
-	return q, []any{string(append(body, "]}"...)), first.ID, key}
+	return transaction.Statement{SQL: q, Args: []any{string(append(body, "]}"...)), first.ID, key}}
 }
 
 // tableOf returns the table of the orders in a state.
@@ -64,18 +65,4 @@ func tableOf(s order.State) string {
 		return "coupon_orders_ended"
 	}
 	return "coupon_orders"
-}
-
-// Insert executes Statement.
-func (o Outbox) Insert(
-	ctx context.Context, tx sqlx.ExecerContext, became order.State, orders iter.Seq[order.Order],
-) error {
-	q, args := o.Statement(became, orders)
-	if q == "" {
-		return nil
-	}
-	if _, err := tx.ExecContext(ctx, q, args...); err != nil {
-		return fmt.Errorf("insert event: %w", err)
-	}
-	return nil
 }

@@ -196,8 +196,6 @@ func (r *Relay) remove(ctx context.Context, rows []row) error {
 	}
 	q := `DELETE e FROM coupon_events AS e FORCE INDEX (PRIMARY) WHERE ` +
 		strings.Repeat(` OR id = ? AND coupon_id <=> ?`, len(rows))[4:]
-	if _, err := r.DB.ExecContext(ctx, q, args...); err != nil {
-		return fmt.Errorf("delete published events: %w", err)
-	}
-	return nil
+	_, err := transaction.Statement{SQL: q, Args: args}.Exec(ctx, r.DB, "delete published events")
+	return err
 }

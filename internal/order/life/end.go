@@ -13,6 +13,7 @@ import (
 
 	"example.com/flashsale/internal/coupon"
 	"example.com/flashsale/internal/order"
+	"example.com/flashsale/internal/order/events"
 	"example.com/flashsale/internal/transaction"
 )
 
@@ -120,25 +121,24 @@ func (s *Orders) end(ctx context.Context, conn *sqlx.Conn, how order.State, by *
 	if s.lab != nil { // as a shop does that sets a status
 		condition, insert = `TRUE`, `INSERT IGNORE`
 	}
-	q, args := order.DeleteStatement(ordersOf(all), condition)
-	deleted, err := execute(ctx, conn, q, args...)
+	deleted, err := order.DeleteStatement(ordersOf(all), condition).Exec(ctx, conn, "delete orders")
 	if err != nil {
-		return fmt.Errorf("delete orders: %w", err)
+		return err
 	}
 	if deleted != len(all) && s.lab == nil {
 		return errLost
 	}
-	rows, args := strings.Repeat(`, (?, ?, ?, ?, ?, UTC_TIMESTAMP(3), ?, ?, ?)`, len(all))[2:], nil
+	ended := transaction.Statement{SQL: insert + ` INTO coupon_orders_ended
+		(id, coupon_id, user_id, number, created_at, ended_at, how, ended_by, shard_key) VALUES ` +
+		strings.Repeat(`, (?, ?, ?, ?, ?, UTC_TIMESTAMP(3), ?, ?, ?)`, len(all))[2:]}
 	for _, o := range all {
-		args = append(args, o.ID, o.CouponID, o.UserID, o.Number, o.CreatedAt, how, by, o.ShardKey)
+		ended.Args = append(ended.Args, o.ID, o.CouponID, o.UserID, o.Number, o.CreatedAt, how, by, o.ShardKey)
 	}
-	q = insert + ` INTO coupon_orders_ended
-		(id, coupon_id, user_id, number, created_at, ended_at, how, ended_by, shard_key) VALUES `
-	if _, err := execute(ctx, conn, q+rows, args...); err != nil {
-		return fmt.Errorf("insert ended orders: %w", err)
+	if _, err := ended.Exec(ctx, conn, "insert ended orders"); err != nil {
+		return err
 	}
 	for _, some := range byShard(all) { // on vtgate an event is on the shard of its orders
-		if err := s.outbox.Insert(ctx, conn, how, ordersOf(some)); err != nil {
+		if _, err := s.outbox.Statement(how, ordersOf(some)).Exec(ctx, conn, events.Insert); err != nil {
 			return err
 		}
 	}
@@ -153,22 +153,10 @@ func giveBack(ctx context.Context, conn *sqlx.Conn, all []ending) error {
 		units[o.segment]++
 	}
 	for _, s := range slices.SortedFunc(maps.Keys(units), order.Segment.Compare) {
-		table, row, args := s.Row()
-		q := `UPDATE ` + table + ` SET stock = stock + ?, version = version + 1 WHERE ` + row
-		args = slices.Concat([]any{units[s]}, args)
-		if n, err := execute(ctx, conn, q, args...); err != nil || n != 1 {
+		back := s.Update(`stock = stock + ?, version = version + 1`, []any{units[s]}, `TRUE`)
+		if n, err := back.Exec(ctx, conn, "give units back"); err != nil || n != 1 {
 			return errors.Join(fmt.Errorf("coupon %d, segment %d: %d rows got units", s.CouponID, s.Number, n), err)
 		}
 	}
 	return nil
-}
-
-// execute returns the number of rows that a statement has changed.
-func execute(ctx context.Context, conn *sqlx.Conn, q string, args ...any) (int, error) {
-	result, err := conn.ExecContext(ctx, q, args...)
-	if err != nil {
-		return 0, err
-	}
-	n, err := result.RowsAffected()
-	return int(n), err
 }

@@ -114,11 +114,11 @@ func (s *Orders) use(ctx context.Context, conn *sqlx.Conn, id, by int64, referen
 	case len(locked) > 1:
 		return 0, errSeveral
 	}
-	used, err := execute(ctx, conn, update, by, reference, id)
-	if err != nil || used == 0 {
-		return used, err
+	used, err := transaction.Statement{SQL: update, Args: []any{by, reference, id}}.Exec(ctx, conn, "update order")
+	if err == nil && used > 0 {
+		_, err = s.outbox.Statement(order.Used, slices.Values(locked)).Exec(ctx, conn, events.Insert)
 	}
-	return used, s.outbox.Insert(ctx, conn, order.Used, slices.Values(locked))
+	return used, err
 }
 
 // lock locks orders that count. The clock of a statement stands still while it waits for a row: without the lock, an

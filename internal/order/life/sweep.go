@@ -193,10 +193,8 @@ func deleteHolds(ctx context.Context, conn *sqlx.Conn, holds []hold) error {
 	}
 	q := `DELETE h FROM coupon_holds AS h FORCE INDEX (PRIMARY) WHERE ` +
 		strings.Repeat(` OR expires_at = ? AND order_id = ?`, len(holds))[4:]
-	if _, err := conn.ExecContext(ctx, q, args...); err != nil {
-		return fmt.Errorf("delete holds: %w", err)
-	}
-	return nil
+	_, err := transaction.Statement{SQL: q, Args: args}.Exec(ctx, conn, "delete holds")
+	return err
 }
 
 // byShard returns the orders of each coupon, on a sharded database of each segment.
