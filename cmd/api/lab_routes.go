@@ -2,9 +2,8 @@ package main
 
 import (
 	"context"
-	"database/sql"
-	"database/sql/driver"
 
+	"example.com/flashsale/internal/connect"
 	"example.com/flashsale/internal/coupon"
 	"example.com/flashsale/internal/labroutes"
 	"example.com/flashsale/internal/lock"
@@ -41,13 +40,12 @@ func labSections(cfg settings.Settings) *labroutes.Sections {
 	return labroutes.NewSections(pause)
 }
 
-// labOpen returns open, but with LAB on the statements of the pool are reported with
-// the critical sections.
-func labOpen(cfg settings.Settings, open func(driver.Connector) *sql.DB) func(driver.Connector) *sql.DB {
+// labRecord has the statements of the pool reported with the critical sections if LAB is on.
+func labRecord(cfg settings.Settings) connect.Option {
 	if !cfg.Lab {
-		return open
+		return connect.WrapBy(func(c connect.Conn) connect.Conn { return c })
 	}
-	return func(c driver.Connector) *sql.DB { return open(labroutes.Recorded(c)) }
+	return connect.WrapBy(labroutes.Record)
 }
 
 // noWinners finds no order of a number: it is not the client that chooses numbers.

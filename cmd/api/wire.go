@@ -89,9 +89,9 @@ func (s *service) openTraces() error {
 }
 
 func (s *service) openPools() error {
-	dsn, traced := s.cfg.MySQLDSN, observe.TraceMySQL(s.traces)
-	s.db = s.mysql(dsn, s.cfg.MySQLConns, connect.OpenBy(labOpen(s.cfg, traced)), connect.ShortTransactions)
-	s.batches = s.mysql(dsn, s.cfg.MySQLConns, connect.OpenBy(traced), connect.MultiStatements,
+	dsn, traced := s.cfg.MySQLDSN, connect.OpenBy(observe.TraceMySQL(s.traces))
+	s.db = s.mysql(dsn, s.cfg.MySQLConns, traced, connect.ShortTransactions, labRecord(s.cfg))
+	s.batches = s.mysql(dsn, s.cfg.MySQLConns, traced, connect.MultiStatements,
 		connect.BriefLockWaits, connect.Detect(&s.server))
 	s.probeDB = s.mysql(dsn, 1, connect.ForProbes)
 	s.rdb, s.probeRDB = s.redis(s.cfg.RedisURL, s.cfg.RedisConns), s.redis(s.cfg.RedisURL, 1)

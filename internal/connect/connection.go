@@ -7,8 +7,8 @@ import (
 	"example.com/flashsale/internal/transaction"
 )
 
-// A mysqlConn is what the driver's connections implement and package sql uses.
-type mysqlConn interface {
+// A Conn is what the driver's connections implement and package sql uses.
+type Conn interface {
 	driver.Conn
 	driver.ConnBeginTx
 	driver.ConnPrepareContext
@@ -24,7 +24,7 @@ type mysqlConn interface {
 // rights to a database and the format of the binary log remain those with which it began,
 // also after an administrator has mended them. So it does after Account.Renew.
 type connection struct {
-	mysqlConn
+	Conn
 	refused  bool
 	account  *Account
 	renewals int64 // of the account, before it was opened
@@ -37,21 +37,21 @@ func (c *connection) note(err error) {
 
 // ExecContext implements driver.ExecerContext.
 func (c *connection) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
-	result, err := c.mysqlConn.ExecContext(ctx, query, args)
+	result, err := c.Conn.ExecContext(ctx, query, args)
 	c.note(err)
 	return result, err
 }
 
 // QueryContext implements driver.QueryerContext.
 func (c *connection) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
-	rows, err := c.mysqlConn.QueryContext(ctx, query, args)
+	rows, err := c.Conn.QueryContext(ctx, query, args)
 	c.note(err)
 	return rows, err
 }
 
 // IsValid implements driver.Validator.
 func (c *connection) IsValid() bool {
-	return !c.refused && c.renewals == c.account.renewals() && c.mysqlConn.IsValid()
+	return !c.refused && c.renewals == c.account.renewals() && c.Conn.IsValid()
 }
 
 // ResetSession implements driver.SessionResetter.
@@ -59,5 +59,5 @@ func (c *connection) ResetSession(ctx context.Context) error {
 	if !c.IsValid() {
 		return driver.ErrBadConn
 	}
-	return c.mysqlConn.ResetSession(ctx)
+	return c.Conn.ResetSession(ctx)
 }

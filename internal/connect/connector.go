@@ -57,7 +57,7 @@ func (c *connector) open(ctx context.Context) (driver.Conn, error) {
 	if err := c.prepare(ctx, opened.(driver.ExecerContext)); err != nil {
 		return nil, errors.Join(err, opened.Close())
 	}
-	return &connection{mysqlConn: opened.(mysqlConn), account: c.cfg.account, renewals: renewals}, nil
+	return c.cfg.wrap(&connection{Conn: opened.(Conn), account: c.cfg.account, renewals: renewals}), nil
 }
 
 // prepare gives conn the session that the statements of the service need, whatever the

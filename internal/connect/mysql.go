@@ -42,7 +42,7 @@ func MySQL(dsn string, conns int, options ...Option) (*sqlx.DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	cfg := &settings{Config: parsed, open: sql.OpenDB}
+	cfg := &settings{Config: parsed, open: sql.OpenDB, wrap: func(c Conn) Conn { return c }}
 	for _, option := range options {
 		option(cfg)
 	}
@@ -73,6 +73,7 @@ type settings struct {
 	shortIdle bool    // the server closes idle connections soon
 	server    *Server // see Detect
 	open      func(driver.Connector) *sql.DB
+	wrap      func(Conn) Conn
 	account   *Account // nil if the pool is alone
 }
 
@@ -80,6 +81,11 @@ type settings struct {
 // instrument a pool.
 func OpenBy(open func(driver.Connector) *sql.DB) Option {
 	return func(s *settings) { s.open = open }
+}
+
+// WrapBy makes each connection of the pool what wrap returns of it.
+func WrapBy(wrap func(Conn) Conn) Option {
+	return func(s *settings) { s.wrap = wrap }
 }
 
 // An Option changes the configuration of a MySQL pool.

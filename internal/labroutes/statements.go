@@ -5,41 +5,19 @@ import (
 	"database/sql/driver"
 	"fmt"
 	"time"
+
+	"example.com/flashsale/internal/connect"
 )
 
-// Recorded returns c, but the statements of its connections are recorded for the
-// sections of named claims, without their arguments. The connections must be those of
-// the driver for MySQL.
-func Recorded(c driver.Connector) driver.Connector { return recordedConnector{c} }
+// Record returns a connection whose statements are recorded for the sections of named claims,
+// without their arguments.
+func Record(c connect.Conn) connect.Conn { return recordedConn{c} }
 
-type recordedConnector struct{ driver.Connector }
-
-func (c recordedConnector) Connect(ctx context.Context) (driver.Conn, error) {
-	conn, err := c.Connector.Connect(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return recordedConn{conn.(mysqlConn)}, nil
-}
-
-// mysqlConn is what database/sql looks for in a connection, and the driver's have.
-type mysqlConn interface {
-	driver.Conn
-	driver.ConnBeginTx
-	driver.ConnPrepareContext
-	driver.ExecerContext
-	driver.QueryerContext
-	driver.NamedValueChecker
-	driver.Pinger
-	driver.SessionResetter
-	driver.Validator
-}
-
-type recordedConn struct{ mysqlConn }
+type recordedConn struct{ connect.Conn }
 
 func (c recordedConn) ExecContext(ctx context.Context, q string, args []driver.NamedValue) (driver.Result, error) {
 	begin := time.Now()
-	result, err := c.mysqlConn.ExecContext(ctx, q, args)
+	result, err := c.Conn.ExecContext(ctx, q, args)
 	changed := ""
 	if err == nil {
 		n, _ := result.RowsAffected() // the driver has the number
@@ -51,7 +29,7 @@ func (c recordedConn) ExecContext(ctx context.Context, q string, args []driver.N
 
 func (c recordedConn) QueryContext(ctx context.Context, q string, args []driver.NamedValue) (driver.Rows, error) {
 	begin := time.Now()
-	rows, err := c.mysqlConn.QueryContext(ctx, q, args)
+	rows, err := c.Conn.QueryContext(ctx, q, args)
 	if err != nil {
 		record(ctx, q, begin, "", err)
 		return nil, err

@@ -2,7 +2,6 @@ package commit_test
 
 import (
 	"context"
-	"database/sql"
 	"database/sql/driver"
 	"errors"
 	"fmt"
@@ -165,7 +164,7 @@ func (s clusterSale) abortBefore(statement string, couponID int64) {
 	s.couponOnAllNodes(couponID)
 	unlocked, withEvents := ordertest.WithLocker(lock.None()), func(c *ordertest.Config) { c.Commit.Outbox = true }
 	slow := s.Instance(func(c *ordertest.Config) {
-		*c = s.ConfigOn(s.nodes[0].DSN(s.database), connect.OpenBy(openPausing(statement)))
+		*c = s.ConfigOn(s.nodes[0].DSN(s.database), connect.WrapBy(pausing(statement)))
 	}, unlocked, withEvents)
 	result := make(chan error, 1)
 	acknowledged := map[int64]int64{}
@@ -192,37 +191,14 @@ func (s clusterSale) abortBefore(statement string, couponID int64) {
 	}
 }
 
-// openPausing returns a function that opens a pool that pauses before a statement of
-// several. The abort ends the pause.
-func openPausing(before string) func(driver.Connector) *sql.DB {
-	return func(c driver.Connector) *sql.DB { return sql.OpenDB(pausingConnector{c, before}) }
-}
-
-type pausingConnector struct {
-	driver.Connector
-	before string
-}
-
-func (c pausingConnector) Connect(ctx context.Context) (driver.Conn, error) {
-	conn, err := c.Connector.Connect(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return pausingConn{conn.(driverConn), c.before}, nil
-}
-
-// driverConn is what database/sql uses of a connection.
-type driverConn interface {
-	driver.Conn
-	driver.ExecerContext
-	driver.QueryerContext
-	driver.NamedValueChecker
-	driver.SessionResetter
-	driver.Validator
+// pausing returns what makes a connection pause before a statement of several. The abort ends the
+// pause.
+func pausing(before string) func(connect.Conn) connect.Conn {
+	return func(c connect.Conn) connect.Conn { return pausingConn{c, before} }
 }
 
 type pausingConn struct {
-	driverConn
+	connect.Conn
 	before string
 }
 
@@ -230,5 +206,5 @@ func (c pausingConn) ExecContext(ctx context.Context, q string, args []driver.Na
 	if i := strings.Index(q, c.before); i >= 0 {
 		q = q[:i] + "; DO SLEEP(10)" + q[i:]
 	}
-	return c.driverConn.ExecContext(ctx, q, args)
+	return c.Conn.ExecContext(ctx, q, args)
 }

@@ -24,14 +24,6 @@ import (
 
 func TestMain(m *testing.M) { labtest.Main(m, lab.MySQLServer, lab.RedisServer) }
 
-// mysqlConn is the part of the driver's connection that database/sql uses here.
-type mysqlConn interface {
-	driver.Conn
-	driver.ExecerContext
-	driver.QueryerContext
-	driver.NamedValueChecker
-}
-
 // allUsers is in the query of a filter.
 const allUsers = "SELECT o.user_id"
 
@@ -150,12 +142,12 @@ func (r replicas) Connect(ctx context.Context) (driver.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &replicasConn{current.(mysqlConn), lagging.(mysqlConn), r.turn, false}, nil
+	return &replicasConn{current.(connect.Conn), lagging.(connect.Conn), r.turn, false}, nil
 }
 
 type replicasConn struct {
-	mysqlConn
-	lagging mysqlConn
+	connect.Conn
+	lagging connect.Conn
 	turn    *atomic.Int64
 	inTx    bool
 }
@@ -167,17 +159,17 @@ func (c *replicasConn) ExecContext(ctx context.Context, q string, args []driver.
 	case "COMMIT", "ROLLBACK":
 		c.inTx = false
 	}
-	return c.mysqlConn.ExecContext(ctx, q, args)
+	return c.Conn.ExecContext(ctx, q, args)
 }
 
 func (c *replicasConn) QueryContext(ctx context.Context, q string, args []driver.NamedValue) (driver.Rows, error) {
 	if c.turn == nil || !c.inTx && c.turn.Add(1)%2 == 0 {
 		return c.lagging.QueryContext(ctx, q, args)
 	}
-	return c.mysqlConn.QueryContext(ctx, q, args)
+	return c.Conn.QueryContext(ctx, q, args)
 }
 
-func (c *replicasConn) Close() error { return errors.Join(c.mysqlConn.Close(), c.lagging.Close()) }
+func (c *replicasConn) Close() error { return errors.Join(c.Conn.Close(), c.lagging.Close()) }
 
 // A proxy sends the locking read of a transaction to a replica that lags.
 func TestStockReadFromAReplicaIsNotSold(t *testing.T) {
