@@ -10,7 +10,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -44,23 +43,16 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-// runUntilKilled opens a lab, starts databases, a Redis and an nginx in it, prints
+// runUntilKilled opens a lab, starts a database, a Redis and an nginx in it, prints
 // the lab's resources and blocks.
 func runUntilKilled() {
 	l := must(lab.Open())
 	left := resources{Dir: must(l.Dir("x"))}
 	redis := must(lab.StartRedis(l))
 	nginx := must(lab.StartNginx(l, "../../deploy/nginx", strings.Replace(redis.URL, "unix://", "unix:", 1)))
-	databases := []*lab.MySQL{must(lab.StartMySQL(l))}
-	if runtime.GOOS == "linux" {
-		databases = append(databases, must(lab.StartGroup(l, lab.Galera, make([]*lab.Host, 2))).Members...)
-	}
 	left.Addresses = [][2]string{
 		{"unix", strings.TrimPrefix(redis.URL, "unix://")}, {"tcp", strings.TrimPrefix(nginx.URL, "http://")},
-	}
-	for _, db := range databases {
-		socket := strings.TrimSuffix(strings.TrimPrefix(db.DSN(""), "root@unix("), ")/")
-		left.Addresses = append(left.Addresses, [2]string{"unix", socket})
+		{"unix", strings.TrimSuffix(strings.TrimPrefix(must(lab.StartMySQL(l)).DSN(""), "root@unix("), ")/")},
 	}
 	left.FIFO = startDeaf(l)
 	_ = json.NewEncoder(os.Stdout).Encode(left) // the test reads it

@@ -16,7 +16,7 @@ import (
 // Anybody can begin a body, because nginx sees no token.
 func TestSlowBodiesTakeLittleMemory(t *testing.T) {
 	t.Parallel()
-	const clients, most = 500, 20.0 / 1024 // MB
+	const clients, most = 200, 20.0 / 1024 // MB
 	n := serve(t, nil)
 	for _, path := range []string{"/coupons", "/coupons/1/orders", "/docs/"} {
 		awaitWorkers(t, n)
