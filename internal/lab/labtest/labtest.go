@@ -49,18 +49,19 @@ func Main(m *testing.M, needed ...*lab.Dependency) {
 	os.Exit(code)
 }
 
-// parallel is how many parallel tests run at a time. They mostly wait for servers,
-// so it is more than there are cores.
-const parallel = "8"
+// Parallel is how many parallel tests run at a time. They mostly wait for servers,
+// so it is more than there are cores. A TestMain may set more, if most of its tests only
+// wait for time-outs.
+var Parallel = 8
 
-// setParallel applies parallel, unless go test was given -parallel.
+// setParallel applies Parallel, unless go test was given -parallel.
 func setParallel() {
 	given := false
 	flag.Visit(func(f *flag.Flag) { given = given || f.Name == "test.parallel" })
 	if given {
 		return
 	}
-	if err := flag.Set("test.parallel", parallel); err != nil {
+	if err := flag.Set("test.parallel", fmt.Sprint(Parallel)); err != nil {
 		panic(err)
 	}
 }

@@ -17,7 +17,7 @@ import (
 	"example.com/flashsale/internal/lock/locktest"
 )
 
-func TestMain(m *testing.M) { labtest.Main(m, lab.EtcdServer, lab.NetworkTools) }
+func TestMain(m *testing.M) { labtest.Parallel = 20; labtest.Main(m, lab.EtcdServer, lab.NetworkTools) }
 
 func dial(tb testing.TB, server *lab.Server) *clientv3.Client {
 	return dialEndpoint(tb, server.Address)

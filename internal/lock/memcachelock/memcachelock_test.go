@@ -18,7 +18,7 @@ import (
 	"example.com/flashsale/internal/lock/memcachelock"
 )
 
-func TestMain(m *testing.M) { labtest.Main(m, lab.MemcachedServer) }
+func TestMain(m *testing.M) { labtest.Parallel = 20; labtest.Main(m, lab.MemcachedServer) }
 
 func dial(tb testing.TB, server *lab.Server) *memcache.Client {
 	mc := memcache.New(server.Address)

@@ -15,7 +15,7 @@ import (
 	"example.com/flashsale/internal/lock/redislock"
 )
 
-func TestMain(m *testing.M) { labtest.Main(m, lab.RedisServer) }
+func TestMain(m *testing.M) { labtest.Parallel = 20; labtest.Main(m, lab.RedisServer) }
 
 var promises = locktest.Promises{Exclusive: true, Expires: true, Notifies: true, Tells: true,
 	Tick: 10 * time.Millisecond}

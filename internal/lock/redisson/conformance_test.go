@@ -15,7 +15,7 @@ import (
 	"example.com/flashsale/internal/lock/redisson"
 )
 
-func TestMain(m *testing.M) { labtest.Main(m, lab.RedisServer) }
+func TestMain(m *testing.M) { labtest.Parallel = 20; labtest.Main(m, lab.RedisServer) }
 
 const longTTL = time.Minute
 

@@ -15,6 +15,7 @@ import (
 // TestMain makes the test binary a holder if HOLDER names one.
 func TestMain(m *testing.M) {
 	if os.Getenv("HOLDER") == "" {
+		labtest.Parallel = 20
 		labtest.Main(m, lab.RedisServer, lab.CCompiler)
 		return
 	}
