@@ -23,29 +23,6 @@ import (
 	"example.com/flashsale/internal/lock/redislock"
 )
 
-// The waiter calls Notify and does not poll, and its client does not look up the
-// slots by itself. The key is locked all the time, and moves with its slot.
-func TestWaiterIsNotifiedAfterItsSlotHasMoved(t *testing.T) {
-	t.Parallel()
-	const key, slot = "foo", 12182
-	top := labtest.Topology(t, "cluster")
-	rdb := redis.NewClusterClient(&redis.ClusterOptions{Addrs: []string{top.Nodes[0].Address},
-		ClusterStateReloadInterval: time.Hour})
-	t.Cleanup(func() { _ = rdb.Close() })
-	lease := locktest.MustTryLock(t, redislock.New(labtest.DialURL(t, top.URL)), key, time.Minute)
-	wake, _ := locktest.MustNotify(t, redislock.New(rdb), key)
-	from, to := top.Nodes[2], top.Nodes[0]
-	moveSlot(t, top, slot, key, from, to)
-	start := time.Now()
-	check.Receive(t, "when the subscription began again", wake)
-	t.Logf("subscribed again after %s", time.Since(start))
-	if n := labtest.Dial(t, to).PubSubShardNumSub(t.Context(), key).Val()[key]; n != 1 {
-		t.Errorf("the new node has %d subscriptions, want 1", n)
-	}
-	check.NoError(t, lease.Release(t.Context()))
-	check.Receive(t, "of the release", wake)
-}
-
 // Of two leases whose keys are in one slot, one is at the new node already.
 func TestLeasesOfASlotThatIsBeingMovedAreExtended(t *testing.T) {
 	t.Parallel()
@@ -88,14 +65,8 @@ func TestBatchesWorkAtTheOneNodeOfACluster(t *testing.T) {
 	releaseEach(t, leases)
 }
 
-// moveSlot moves a slot with one key between masters, in the steps that the
-// documentation of CLUSTER SETSLOT describes.
-func moveSlot(t *testing.T, top *lab.Topology, slot int, key string, from, to *lab.Redis) {
-	t.Helper()
-	beginMove(t, slot, key, from, to)
-	endMove(t, top, slot, to)
-}
-
+// beginMove begins to move a slot with one key between masters, and endMove ends that, in the
+// steps that the documentation of CLUSTER SETSLOT describes.
 func beginMove(t *testing.T, slot int, key string, from, to *lab.Redis) {
 	t.Helper()
 	host, port, err := net.SplitHostPort(to.Address)

@@ -5,8 +5,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/lab"
 	"example.com/flashsale/internal/lab/labtest"
@@ -94,12 +92,4 @@ func (s singlePermit) TryLock(ctx context.Context, key string, ttl time.Duration
 		return nil, err
 	}
 	return s.RPermitExpirableSemaphore.TryLock(ctx, key, ttl)
-}
-
-// channelCount returns the number of channels with a subscription.
-func channelCount(tb testing.TB, rdb redis.UniversalClient) int {
-	tb.Helper()
-	channels, err := rdb.PubSubChannels(tb.Context(), "*").Result()
-	check.NoError(tb, err)
-	return len(channels)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -156,4 +157,40 @@ func TestSilentSubscriptionIsReplaced(t *testing.T) {
 	t.Logf("replaced after %s", time.Since(start))
 	publish(t, direct, "k")
 	mustReceive(t, wake, repaired, "of a message to the second subscription")
+}
+
+// pubsubConnections returns the number of pub/sub connections of the server.
+func pubsubConnections(tb testing.TB, rdb redis.UniversalClient) int {
+	tb.Helper()
+	list, err := rdb.Do(tb.Context(), "client", "list", "type", "pubsub").Text()
+	check.NoError(tb, err)
+	return strings.Count(list, "\n")
+}
+
+func TestListenersShareOneConnectionThatIsClosedAfterThem(t *testing.T) {
+	t.Parallel()
+	server := labtest.Redis(t)
+	direct, s := labtest.Dial(t, server), redisdriver.NewSubscriber(labtest.Dial(t, server))
+	channels := func() int { return len(direct.PubSubChannels(t.Context(), "*").Val()) }
+	var stops []func()
+	for range 2 {
+		for _, name := range manyNames() {
+			wake, stop := listen(s, name)
+			mustReceive(t, wake, repaired, "after Listen")
+			stops = append(stops, stop)
+		}
+	}
+	if n, want := channels(), len(manyNames()); n != want || pubsubConnections(t, direct) != 1 {
+		t.Errorf("%d connections for %d channels, want 1 for %d", pubsubConnections(t, direct), n, want)
+	}
+	for _, stop := range stops[1:] {
+		stop()
+	}
+	check.Eventually(t, "one channel is left", func() bool { return channels() == 1 })
+	stops[0]()
+	check.Eventually(t, "no connection is left", func() bool { return pubsubConnections(t, direct) == 0 })
+	_, stop := listen(s, "again")
+	check.Eventually(t, "there is a connection again", func() bool { return pubsubConnections(t, direct) == 1 })
+	stop()
+	check.Eventually(t, "no connection is left again", func() bool { return pubsubConnections(t, direct) == 0 })
 }
