@@ -79,8 +79,7 @@ func StartCrowdNginx(l *Lab, conf string, upstreams ...string) (*Nginx, error) {
 // anyCertificate is a transport that accepts every certificate. It asks only for
 // the readiness, by a path that nobody else knows.
 var anyCertificate = &http.Transport{
-	TLSClientConfig:   &tls.Config{InsecureSkipVerify: true}, //nolint:gosec // see above
-	DisableKeepAlives: true,
+	TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, //nolint:gosec // see above
 }
 
 func (e Edit) apply(dir string) error {
@@ -164,6 +163,7 @@ func respondsWith(status int, transport http.RoundTripper, url string) func(cont
 		if err != nil {
 			return err
 		}
+		req.Close = true // a server that is stopped waits for its clients
 		resp, err := transport.RoundTrip(req)
 		if err != nil {
 			return err

@@ -87,8 +87,10 @@ func (f *Fleet) Address() string {
 	return f.Nginx.URL[len("http://"):]
 }
 
-// Stop stops nginx and the instances.
+// Stop stops nginx and the instances. An instance gives its clients a second to close their
+// connections, which those of the rig do.
 func (f *Fleet) Stop() error {
+	transport.CloseIdleConnections()
 	var errs []error
 	if f.Nginx != nil {
 		errs = append(errs, f.Nginx.Stop())
