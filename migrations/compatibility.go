@@ -24,25 +24,20 @@ var ErrTooNew = errors.New("the schema is newer than this binary, and not marked
 // and 0 if it is not. The error wraps ErrTooNew unless the binary that migrated db
 // has marked the schema as compatible with this one.
 func Newer(ctx context.Context, db *sql.DB) (int, error) {
-	conn, err := db.Conn(ctx)
-	if err != nil {
-		return 0, fmt.Errorf("migrations: connect: %w", err)
-	}
-	defer conn.Close()
-	version, err := newer(ctx, conn)
+	version, err := newer(ctx, db)
 	if err != nil {
 		return 0, fmt.Errorf("migrations: %w", err)
 	}
 	return version, nil
 }
 
-func newer(ctx context.Context, conn *sql.Conn) (int, error) {
-	version, err := number(ctx, conn, `SELECT version FROM `+versionTable+` LIMIT 1`)
+func newer(ctx context.Context, db querier) (int, error) {
+	version, err := number(ctx, db, `SELECT version FROM `+versionTable+` LIMIT 1`)
 	if err != nil || version <= newest {
 		return 0, err
 	}
 	// What works with a version works with those before it.
-	marked, err := number(ctx, conn, `SELECT oldest FROM schema_compatibility WHERE version >= ? ORDER BY version LIMIT 1`,
+	marked, err := number(ctx, db, `SELECT oldest FROM schema_compatibility WHERE version >= ? ORDER BY version LIMIT 1`,
 		version)
 	if err != nil {
 		return 0, err
@@ -113,9 +108,13 @@ func markAs(ctx context.Context, conn *sql.Conn, version, oldest int) error {
 	return err
 }
 
+type querier interface {
+	QueryRowContext(ctx context.Context, q string, args ...any) *sql.Row
+}
+
 // number returns the number that q selects, or 0 if there is no row or no table.
-func number(ctx context.Context, conn *sql.Conn, q string, args ...any) (n int, err error) {
-	err = conn.QueryRowContext(ctx, q, args...).Scan(&n)
+func number(ctx context.Context, db querier, q string, args ...any) (n int, err error) {
+	err = db.QueryRowContext(ctx, q, args...).Scan(&n)
 	if errors.Is(err, sql.ErrNoRows) || transaction.HasNumber(err, transaction.NoSuchTable) {
 		return 0, nil
 	}

@@ -17,13 +17,13 @@ func TestConcurrentFindsReadTheStoreOnce(t *testing.T) {
 	s, db := newStore(t, 5)
 	cache := coupon.NewCache(s, time.Hour)
 	coupon.AwaitSlowReads(cache)
-	before := countSelects(t, db)
+	before := labtest.SessionStatus(t, db, "Com_select")
 	check.AtOnce(200, func(int) {
 		if c, err := cache.Find(t.Context(), 1); err != nil || c.Stock != 5 {
 			t.Errorf("%+v, %v", c, err)
 		}
 	})
-	if n := countSelects(t, db) - before; n != 1 {
+	if n := labtest.SessionStatus(t, db, "Com_select") - before; n != 1 {
 		t.Errorf("%d SELECTs, want 1", n)
 	}
 }
@@ -127,19 +127,6 @@ func TestCacheKeepsNoErrors(t *testing.T) {
 	if _, err := cache.Find(t.Context(), 1); err != nil {
 		t.Errorf("after its creation: %v", err)
 	}
-}
-
-// countSelects returns the number of SELECTs sent on db so far. It limits db to
-// one connection, because the counter is the session's.
-func countSelects(t *testing.T, db *sqlx.DB) int {
-	t.Helper()
-	db.SetMaxOpenConns(1)
-	var row struct {
-		Name  string `db:"Variable_name"`
-		Value int    `db:"Value"`
-	}
-	check.NoError(t, db.GetContext(t.Context(), &row, `SHOW SESSION STATUS LIKE 'Com_select'`))
-	return row.Value
 }
 
 func TestExpiredEntriesAreEvicted(t *testing.T) {

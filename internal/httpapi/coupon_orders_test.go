@@ -38,22 +38,11 @@ func TestPageOfOrdersIsReadByTheUniqueKey(t *testing.T) {
 	id := f.createCoupon(t, 5)
 	f.addOrders(t, id, 20_000)
 	f.db.MustExec("ANALYZE TABLE coupon_orders")
-	f.db.SetMaxOpenConns(1) // the counter is the session's
-	read := func() (rows int) {
-		var row struct {
-			Name  string `db:"Variable_name"`
-			Value int    `db:"Value"`
-		}
-		for _, way := range []string{"prev", "next", "rnd", "rnd_next"} {
-			check.NoError(t, f.db.Get(&row, "SHOW SESSION STATUS LIKE 'Handler_read_"+way+"'"))
-			rows += row.Value
-		}
-		return rows
-	}
+	const read = "Handler_read_%" // rows
 	for _, path := range []string{"?limit=100", "?limit=100&before=10000"} {
-		before := read()
+		before := labtest.SessionStatus(t, f.db, read)
 		wantStatus(t, f.do("GET", "/coupons/"+id+"/orders"+path, adminToken(t), ""), 200)
-		if n := read() - before; n > 1000 {
+		if n := labtest.SessionStatus(t, f.db, read) - before; n > 1000 {
 			t.Errorf("%s read %d rows", path, n)
 		}
 	}

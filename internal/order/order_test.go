@@ -180,18 +180,10 @@ func TestAuditCopiesNoOrders(t *testing.T) {
 	s.Exec(`INSERT INTO coupon_orders (id, coupon_id, user_id, created_at)
 		SELECT n, 1, n, UTC_TIMESTAMP(3) FROM ` + labtest.Numbers(orders))
 	db := labtest.Open(t, s.DSN)
-	db.SetMaxOpenConns(1) // the counter is the session's
-	read := func() int {
-		var row struct {
-			Name  string `db:"Variable_name"`
-			Value int    `db:"Value"`
-		}
-		check.NoError(t, db.Get(&row, `SHOW SESSION STATUS LIKE 'Handler_read_rnd_next'`))
-		return row.Value
-	}
-	before := read()
+	const read = "Handler_read_rnd_next"
+	before := labtest.SessionStatus(t, db, read)
 	a, err := order.NewStore(db).Audit(t.Context(), 1)
-	if n := read() - before; err != nil || a.DistinctUsers != orders || n >= orders*3/2 {
+	if n := labtest.SessionStatus(t, db, read) - before; err != nil || a.DistinctUsers != orders || n >= orders*3/2 {
 		t.Errorf("%+v, %v: %d rows read", a, err, n)
 	}
 }

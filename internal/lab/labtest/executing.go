@@ -25,3 +25,19 @@ func Executing(tb testing.TB, db *sqlx.DB, pattern string) (n int) {
 	check.NoError(tb, db.GetContext(tb.Context(), &n, q, pattern))
 	return n
 }
+
+// SessionStatus returns the sum of the counters of the session whose names are like pattern. It limits db
+// to one connection, because they are the session's.
+func SessionStatus(tb testing.TB, db *sqlx.DB, pattern string) (sum int) {
+	tb.Helper()
+	db.SetMaxOpenConns(1)
+	var rows []struct {
+		Name  string `db:"Variable_name"`
+		Value int    `db:"Value"`
+	}
+	check.NoError(tb, db.SelectContext(tb.Context(), &rows, `SHOW SESSION STATUS LIKE '`+pattern+`'`))
+	for _, row := range rows {
+		sum += row.Value
+	}
+	return sum
+}
