@@ -18,15 +18,11 @@ func TestUpOnTwoGaleraNodesAtOnce(t *testing.T) {
 	nodes := labtest.Group(t, lab.Galera, 2).Members
 	for range 3 {
 		first, second := onBoth(t, nodes)
-		result := make(chan error, 2)
-		for _, db := range []*sqlx.DB{first, second} {
-			go func() { result <- migrations.Up(t.Context(), db.DB) }()
-		}
-		for range 2 {
-			if err := <-result; err != nil {
+		check.AtOnce(2, func(i int) {
+			if err := migrations.Up(t.Context(), []*sqlx.DB{first, second}[i].DB); err != nil {
 				t.Error(err)
 			}
-		}
+		})
 		mustUp(t, first) // as one that finds all done
 		check.NoError(t, migrated(t, first))
 	}

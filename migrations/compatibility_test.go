@@ -85,8 +85,7 @@ func TestMarkPrecedesTheMigrations(t *testing.T) {
 	db.MustExec(`UPDATE flashsale_migrations SET dirty = TRUE`)
 	execute := elsewhere(t, db)
 	execute(`LOCK TABLES ` + newestTable + ` WRITE`)
-	migrated := make(chan error, 1)
-	go func() { migrated <- migrations.Up(context.Background(), db.DB) }()
+	migrated := check.Begin(func() error { return migrations.Up(context.Background(), db.DB) })
 	check.Eventually(t, "the migration waits", func() bool {
 		return labtest.Executing(t, db, `%ALTER TABLE `+newestTable+`%`) == 1
 	})

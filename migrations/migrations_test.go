@@ -67,8 +67,7 @@ func TestUpWaitsForAnotherProcess(t *testing.T) {
 	db := emptyDatabase(t)
 	execute := elsewhere(t, db)
 	execute(`DO GET_LOCK(SHA2(CONCAT('migrations of ', DATABASE()), 256), 0)`)
-	done := make(chan error)
-	go func() { done <- migrations.Up(context.Background(), db.DB) }()
+	done := check.Begin(func() error { return migrations.Up(context.Background(), db.DB) })
 	select {
 	case err := <-done:
 		t.Fatalf("Up returned while another process migrated: %v", err)

@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/lab/labtest"
@@ -100,16 +99,10 @@ func TestServiceGoesOnWhileNobodyReadsItsLog(t *testing.T) {
 	env := from(environ(t, map[string]string{"HTTP_ADDR": "unix:" + filepath.Join(dir, "api"), "ACCESS_LOG": "1"}))
 	reader, log := io.Pipe()
 	ctx, stop := context.WithCancel(t.Context())
-	done := make(chan error, 1)
-	go func() { done <- run(ctx, nil, env, io.Discard, log) }()
+	done := check.Begin(func() error { return run(ctx, nil, env, io.Discard, log) })
 	eventually(t, func() bool { return run(ctx, []string{"health"}, env, io.Discard, io.Discard) == nil })
 	stop()
-	select {
-	case err := <-done:
-		check.NoError(t, err)
-	case <-time.After(time.Minute):
-		t.Error("the instance does not end")
-	}
+	check.NoError(t, check.Receive(t, "the instance ends", done))
 	check.NoError(t, reader.Close())
 }
 

@@ -17,10 +17,12 @@ func TestMigrationEndsInASilentNetworkAndHoldsUpNoOther(t *testing.T) {
 	migrate := func(parameters string) (direct string, ended <-chan error) {
 		proxy, dsn, direct := proxiedMySQL(t)
 		proxy.PartitionBefore("CREATE TABLE IF NOT EXISTS coupon_orders")
-		env, end := from(map[string]string{"MYSQL_DSN": dsn + parameters}), make(chan error, 1)
-		go func() { end <- run(context.Background(), []string{"migrate"}, env, io.Discard, io.Discard) }()
+		ended = check.Begin(func() error {
+			env := from(map[string]string{"MYSQL_DSN": dsn + parameters})
+			return run(context.Background(), []string{"migrate"}, env, io.Discard, io.Discard)
+		})
 		eventually(t, proxy.Partitioned)
-		return direct, end
+		return direct, ended
 	}
 	_, ended := migrate("")
 	direct, waits := migrate("?readTimeout=1h")

@@ -56,3 +56,10 @@ func AtOnce[N int | int64](n N, do func(i N)) {
 	}
 	calls.Wait()
 }
+
+// Begin calls do in the background. The channel delivers its error.
+func Begin(do func() error) (ended <-chan error) {
+	end := make(chan error, 1)
+	go func() { end <- do() }()
+	return end
+}

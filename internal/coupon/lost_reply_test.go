@@ -31,11 +31,7 @@ func TestRestockEndsWithItsContextWhenTheServerFallsSilent(t *testing.T) {
 	proxy.PartitionBefore(commit)
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
-	done := make(chan error, 1)
-	go func() {
-		_, err := coupon.NewStore(db).Restock(ctx, 1, 5, admin)
-		done <- err
-	}()
+	done := check.Begin(func() error { _, err := coupon.NewStore(db).Restock(ctx, 1, 5, admin); return err })
 	select {
 	case err := <-done:
 		check.ErrorIs(t, err, context.DeadlineExceeded)

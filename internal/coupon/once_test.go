@@ -158,8 +158,7 @@ func TestKeyInProgressIsNotWaitedFor(t *testing.T) {
 		_, err := coupon.NewStore(db).Once("restock").Restock(ctx, 1, 5, admin)
 		return err
 	}
-	first := make(chan error, 1)
-	go func() { first <- restock() }()
+	first := check.Begin(restock)
 	other, err := db.Connx(t.Context())
 	check.NoError(t, err)
 	defer other.Close()

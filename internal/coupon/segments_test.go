@@ -140,8 +140,7 @@ func TestRestockLocksItsSegments(t *testing.T) {
 	defer conn.Close()
 	mustExec(t, conn, "START TRANSACTION")
 	mustExec(t, conn, "UPDATE coupon_segments SET stock = stock - 1 WHERE coupon_id = 1 AND segment = 1")
-	restocked := make(chan error)
-	go func() { _, err := s.Restock(t.Context(), 1, 4, admin); restocked <- err }()
+	restocked := check.Begin(func() error { _, err := s.Restock(t.Context(), 1, 4, admin); return err })
 	check.Eventually(t, "the restock waits",
 		func() bool { return labtest.Executing(t, db, "%coupon_segments%") == 1 })
 	mustExec(t, conn, "COMMIT")

@@ -40,11 +40,7 @@ func TestReadThatHangsHoldsUpNoOther(t *testing.T) {
 	cache := coupon.NewCache(coupon.NewStore(db), 0)
 
 	proxy.Inject(faultproxy.HangReply, "FROM coupons", 1)
-	hanging := make(chan error, 1)
-	go func() {
-		_, err := cache.Find(t.Context(), 1)
-		hanging <- err
-	}()
+	hanging := check.Begin(func() error { _, err := cache.Find(t.Context(), 1); return err })
 	check.Eventually(t, "the read of coupon 1 hangs", func() bool { return proxy.Hits() == 1 })
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()

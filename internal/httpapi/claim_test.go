@@ -67,11 +67,7 @@ func (f *fixture) hangUp(t *testing.T, r *http.Request, inProgress func() bool) 
 	r = r.WithContext(ctx)
 	r.Body = http.NoBody
 	r.URL.Scheme, r.URL.Host, r.RequestURI = target.Scheme, target.Host, ""
-	done := make(chan error)
-	go func() {
-		_, err := server.Client().Do(r)
-		done <- err
-	}()
+	done := check.Begin(func() error { _, err := server.Client().Do(r); return err })
 	check.Eventually(t, "the request is in progress", func() bool { return arrived.Load() && inProgress() })
 	cancel()
 	if err := <-done; !errors.Is(err, context.Canceled) {

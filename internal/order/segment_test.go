@@ -210,11 +210,8 @@ func TestRefillTakesNothingFromALockedSegment(t *testing.T) {
 	slow := s.Instance(unguardedStock, perSegment, through)
 	other := s.Instance(unguardedStock, perSegment, func(c *ordertest.Config) { c.Order.LockWait = time.Millisecond })
 	ordertest.WantClaim(t, slow, users[1][0], id, nil)
-	held, claimed := proxy.Hold("UPDATE coupons SET stock"), make(chan error, 1)
-	go func() {
-		_, err := slow.Claim(t.Context(), users[0][0], id)
-		claimed <- err
-	}()
+	held := proxy.Hold("UPDATE coupons SET stock")
+	claimed := ordertest.Claim(t.Context(), slow, users[0][0], id)
 	check.Eventually(t, "a claim is about to take the last unit", held.Caught)
 	if o, err := other.Claim(t.Context(), users[1][1], id); err == nil {
 		t.Errorf("its unit was moved and sold: %+v", o)

@@ -95,12 +95,11 @@ func TestStaleFenceIsRefused(t *testing.T) {
 			if fenced {
 				newLocker = redislock.Fenced
 			}
-			late := make(chan error)
-			go func() {
+			late := check.Begin(func() error {
 				_, err := c.CountLocked(t.Context(), lock.New(newLocker(rdb)),
 					lock.Options{TTL: time.Second, NoRenewal: true}, 3*time.Second)
-				late <- err
-			}()
+				return err
+			})
 			for rdb.Exists(t.Context(), pageview.LockKey).Val() == 0 {
 				time.Sleep(time.Millisecond)
 			}

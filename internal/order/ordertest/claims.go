@@ -114,12 +114,7 @@ func (s *Sale) claim(i *Instance, userID, couponID int64) (orderID int64) {
 
 // Claim starts a claim.
 func Claim(ctx context.Context, i *Instance, userID, couponID int64) (result <-chan error) {
-	ended := make(chan error, 1)
-	go func() {
-		_, err := i.Claim(ctx, userID, couponID)
-		ended <- err
-	}()
-	return ended
+	return check.Begin(func() error { _, err := i.Claim(ctx, userID, couponID); return err })
 }
 
 // Expect checks a claim's result.
