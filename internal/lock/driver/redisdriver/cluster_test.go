@@ -11,14 +11,29 @@ import (
 	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/lab"
 	"example.com/flashsale/internal/lab/labtest"
+	"example.com/flashsale/internal/lock"
 	"example.com/flashsale/internal/lock/driver/redisdriver"
+	"example.com/flashsale/internal/lock/locktest"
 )
+
+// They are in one cluster, of six servers, one after the other.
+func TestCluster(t *testing.T) {
+	t.Parallel()
+	top := labtest.Topology(t, "cluster")
+	for _, test := range []struct {
+		name string
+		run  func(*testing.T, *lab.Topology)
+	}{
+		{"SubscribesToManySlotsAtOnce", subscribesToManySlots}, {"HangingNodeDelaysNoOther", hangingNodeDelaysNoOther},
+		{"ChannelsFollowAMovedSlot", channelsFollowAMovedSlot}, {"ReleaseNotifies", releaseNotifies},
+	} {
+		t.Run(test.name, func(t *testing.T) { test.run(t, top) })
+	}
+}
 
 // A node sends the messages of many slots on one connection, and one SSUBSCRIBE
 // takes channels of one slot only. The user may do no more than docs/install.md says.
-func TestClusterSubscribesToManySlotsAtOnce(t *testing.T) {
-	t.Parallel()
-	top := labtest.Topology(t, "cluster")
+func subscribesToManySlots(t *testing.T, top *lab.Topology) {
 	for _, node := range top.Nodes {
 		rules := []string{"on", "nopass", "~*", "&*", "+@all", "-pubsub"}
 		check.NoError(t, labtest.Dial(t, node).ACLSetUser(t.Context(), "user", rules...).Err())
@@ -42,9 +57,7 @@ func TestClusterSubscribesToManySlotsAtOnce(t *testing.T) {
 
 // While the client cannot connect to one node, it subscribes to new channels of
 // the other nodes, and keeps their subscriptions.
-func TestHangingNodeDelaysNoOtherNode(t *testing.T) {
-	t.Parallel()
-	top := labtest.Topology(t, "cluster")
+func hangingNodeDelaysNoOther(t *testing.T, top *lab.Topology) {
 	node := top.Nodes[0]
 	direct := labtest.DialURL(t, top.URL).(*redis.ClusterClient)
 	var hanging atomic.Value
@@ -76,9 +89,7 @@ func TestHangingNodeDelaysNoOtherNode(t *testing.T) {
 
 // The client does not look up the slots by itself, and sends the SSUBSCRIBE of a new channel to
 // the node that had the slot before. That has ended the subscription of the other one.
-func TestChannelsFollowAMovedSlot(t *testing.T) {
-	t.Parallel()
-	top := labtest.Topology(t, "cluster")
+func channelsFollowAMovedSlot(t *testing.T, top *lab.Topology) {
 	rdb := redis.NewClusterClient(&redis.ClusterOptions{Addrs: []string{top.Nodes[0].Address},
 		ClusterStateReloadInterval: time.Hour})
 	t.Cleanup(func() { _ = rdb.Close() })
@@ -102,6 +113,24 @@ func TestChannelsFollowAMovedSlot(t *testing.T) {
 		t.Errorf("the subscription to %s was interrupted", stays)
 	default:
 	}
+}
+
+// In a cluster the message is sharded, and its channel in the slot of the key.
+func releaseNotifies(t *testing.T, top *lab.Topology) {
+	ofEach(t, func(t *testing.T, name string, open func(redis.UniversalClient) lock.Locker) {
+		key := "k" // of the permit
+		if name != "permit" {
+			key = labtest.Name(t)
+		}
+		held := locktest.MustTryLock(t, open(labtest.DialURL(t, top.URL)), key, time.Minute)
+		notifier, ok := open(labtest.DialURL(t, top.URL)).(lock.Notifier)
+		if !ok {
+			t.Skip("its waiters are in a queue")
+		}
+		wake, _ := locktest.MustNotify(t, notifier, key)
+		check.NoError(t, held.Release(t.Context()))
+		check.Receive(t, "after a release in its shard", wake)
+	})
 }
 
 func moveEmptySlot(tb testing.TB, masters []*lab.Redis, slot int, to *lab.Redis) {

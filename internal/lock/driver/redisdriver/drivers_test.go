@@ -97,22 +97,3 @@ func TestRepeatedRequestThatComesLateLeavesNoKey(t *testing.T) {
 		locktest.MustTryLock(t, l, "k", time.Minute)
 	})
 }
-
-// In a cluster the message is sharded, and its channel in the slot of the key.
-func TestReleaseNotifiesInACluster(t *testing.T) {
-	url := labtest.SharedCluster(t).URL
-	ofEach(t, func(t *testing.T, name string, open func(redis.UniversalClient) lock.Locker) {
-		key := "k" // of the permit
-		if name != "permit" {
-			key = labtest.Name(t)
-		}
-		held := locktest.MustTryLock(t, open(labtest.DialURL(t, url)), key, time.Minute)
-		notifier, ok := open(labtest.DialURL(t, url)).(lock.Notifier)
-		if !ok {
-			t.Skip("its waiters are in a queue")
-		}
-		wake, _ := locktest.MustNotify(t, notifier, key)
-		check.NoError(t, held.Release(t.Context()))
-		check.Receive(t, "after a release in its shard", wake)
-	})
-}
