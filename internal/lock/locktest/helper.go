@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -132,16 +131,4 @@ func mustBe[T any](tb testing.TB, v any) T {
 		tb.Skipf("the driver offers no %T", &is)
 	}
 	return is
-}
-
-// WantVerdict checks that success, and the verdict no, each follow a reply that their
-// pattern matches. A pattern of nil matches any.
-func WantVerdict(tb testing.TB, what, reply string, err, no error, success, failure *regexp.Regexp) {
-	tb.Helper()
-	switch {
-	case err == nil && !success.MatchString(reply):
-		tb.Errorf("%s succeeds after %q", what, reply)
-	case errors.Is(err, no) && failure != nil && !failure.MatchString(reply):
-		tb.Errorf("%s: %v after %q", what, err, reply)
-	}
 }
