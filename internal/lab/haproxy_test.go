@@ -10,19 +10,6 @@ import (
 	"example.com/flashsale/internal/lab/labtest"
 )
 
-// twoServers starts two servers, whose @@server_id is 1 and 2, behind HAProxy.
-func twoServers(t *testing.T, routing lab.Routing) (servers []*lab.MySQL, proxied *sqlx.DB) {
-	t.Helper()
-	for _, id := range []string{"1", "2"} {
-		m := labtest.Start(t, func(l *lab.Lab) (*lab.MySQL, error) { return lab.StartMySQLTCP(l, "--server-id="+id) })
-		servers = append(servers, m)
-	}
-	proxy := labtest.Start(t, func(l *lab.Lab) (*lab.HAProxy, error) {
-		return lab.StartHAProxy(l, nil, routing, servers...)
-	})
-	return servers, labtest.Open(t, proxy.DSN("mysql"))
-}
-
 // serverID returns the id of the server that replies to db, or 0 if none does.
 func serverID(t *testing.T, db sqlx.QueryerContext) (id int) {
 	t.Helper()
@@ -32,27 +19,37 @@ func serverID(t *testing.T, db sqlx.QueryerContext) (id int) {
 	return id
 }
 
-func TestOneWriterIsTheFirstThatAcceptsWrites(t *testing.T) {
+// The servers' @@server_id is 1 and 2.
+func TestHAProxyRoutesToOneWriterOrToAll(t *testing.T) {
 	t.Parallel()
-	servers, db := twoServers(t, lab.OneWriter)
-	first := labtest.Open(t, servers[0].DSN("mysql"))
-	for _, step := range []struct{ readOnly, want int }{{0, 1}, {1, 2}, {0, 1}} {
-		check.Eventually(t, "the first server replies", func() bool {
-			_, err := first.ExecContext(t.Context(), "SET GLOBAL read_only = ?", step.readOnly)
-			return err == nil
+	var servers []*lab.MySQL
+	for _, id := range []string{"1", "2"} {
+		m := labtest.Start(t, func(l *lab.Lab) (*lab.MySQL, error) { return lab.StartMySQLTCP(l, "--server-id="+id) })
+		servers = append(servers, m)
+	}
+	behind := func(routing lab.Routing) *sqlx.DB {
+		proxy := labtest.Start(t, func(l *lab.Lab) (*lab.HAProxy, error) {
+			return lab.StartHAProxy(l, nil, routing, servers...)
 		})
+		return labtest.Open(t, proxy.DSN("mysql"))
+	}
+	oneWriterIsTheFirst(t, labtest.Open(t, servers[0].DSN("mysql")), behind(lab.OneWriter))
+	allShareTheConnections(t, servers[0], behind(lab.AllWriters))
+}
+
+func oneWriterIsTheFirst(t *testing.T, first, db *sqlx.DB) {
+	for _, step := range []struct{ readOnly, want int }{{0, 1}, {1, 2}, {0, 1}} {
+		first.MustExec("SET GLOBAL read_only = ?", step.readOnly)
 		check.Eventually(t, "the connections lead to the other server",
 			func() bool { return serverID(t, db) == step.want })
 	}
 }
 
-func TestAllWritersShareTheConnections(t *testing.T) {
-	t.Parallel()
-	servers, db := twoServers(t, lab.AllWriters)
+func allShareTheConnections(t *testing.T, first *lab.MySQL, db *sqlx.DB) {
 	db.SetMaxIdleConns(0)                                                // each attempt opens new ones
 	check.Eventually(t, "of eight connections four lead to each server", // one may fail its first checks
 		func() bool { seen := connections(t, db, 8); return seen[1] == 4 && seen[2] == 4 })
-	servers[0].Kill()
+	first.Kill()
 	check.Eventually(t, "all connections lead to the server that is left",
 		func() bool { return serverID(t, db) == 2 })
 }
