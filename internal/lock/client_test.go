@@ -70,20 +70,6 @@ func TestReentryNeedsNoServer(t *testing.T) {
 	}
 }
 
-// The process was stopped beyond its lease, and its timers have not run yet.
-func TestReentryIntoALateLockIsRefused(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		c := New(&fake{Locker: Local()})
-		h := mustAcquire(t, c, t.Context(), Options{TTL: 30 * time.Second})
-		stopTimer(h)
-		time.Sleep(30 * time.Second)
-		if _, err := c.Acquire(h.Context(), "k", Options{Reentrant: true}); !errors.Is(err, ErrLost) {
-			t.Errorf("%v, want ErrLost", err)
-		}
-		_ = h.Release(t.Context())
-	})
-}
-
 func TestReentryWithoutTheOptionFailsAtOnce(t *testing.T) {
 	t.Parallel()
 	c := New(Local())

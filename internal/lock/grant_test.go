@@ -119,24 +119,6 @@ func TestReleaseIsTheLastEventOfALock(t *testing.T) {
 	})
 }
 
-// The timer of a process that was stopped comes after the deadline, when the
-// renewal was due as well.
-func TestTimerAfterTheDeadlineEndsTheLock(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		l := &fake{Locker: Local()}
-		c := New(l)
-		h := mustAcquire(t, c, t.Context(), Options{TTL: 30 * time.Second})
-		stopTimer(h)
-		time.Sleep(29900 * time.Millisecond)
-		h.grant.renew()
-		synctest.Wait()
-		wantEnded(t, h.Context(), h.Done())
-		if n := l.extends.Load(); n != 0 {
-			t.Errorf("%d extensions after the deadline, want none", n)
-		}
-	})
-}
-
 // The last reference is gone, and the release has not yet ended the grant.
 func TestReentryDuringTheLastReleaseIsRefused(t *testing.T) {
 	t.Parallel()

@@ -96,23 +96,38 @@ func TestLateRenewalIsReported(t *testing.T) {
 	}
 }
 
-// A stopped process runs no timer. It is simulated by a lock whose timer is stopped.
-func TestErrReportsALossBeforeTheTimerDoes(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		l := &fake{Locker: Local()}
-		var seen eventKinds
-		c := New(l, WithObserver(seen.add))
-		h := mustAcquire(t, c, t.Context(), Options{TTL: 30 * time.Second})
-		ctx, done := h.Context(), h.Done()
-		stopTimer(h)
-		time.Sleep(29 * time.Second)
-		check.NoError(t, h.Err())
-		time.Sleep(time.Second)
-		check.ErrorIs(t, h.Err(), ErrLost)
-		wantEnded(t, ctx, done)
-		check.ErrorIs(t, h.Release(t.Context()), ErrLost)
-		seen.want(t, EventAcquired, EventLost)
-	})
+// The process was stopped beyond the deadline, when the renewal was due as well. A stopped process
+// runs no timer: that of the lock is stopped, and comes late, or after whatever the process does first.
+func TestStoppedProcessLearnsOfItsLossFromWhateverItDoesFirst(t *testing.T) {
+	t.Parallel()
+	for name, first := range map[string]func(*Lock) error{
+		"Err": (*Lock).Err,
+		"re-entry": func(h *Lock) error {
+			_, err := h.grant.client.Acquire(h.Context(), "k", Options{Reentrant: true})
+			return err
+		},
+		"the timer": func(h *Lock) error { h.grant.renew(); return h.grant.ended() },
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			l := &fake{Locker: Local()}
+			var seen eventKinds
+			h := mustAcquire(t, New(l, WithObserver(seen.add)), t.Context(), Options{TTL: 30 * time.Second})
+			ctx, done := h.Context(), h.Done()
+			stopTimer(h)
+			time.Sleep(29 * time.Second)
+			check.NoError(t, h.Err())
+			time.Sleep(time.Second)
+			if err := first(h); !errors.Is(err, ErrLost) {
+				t.Errorf("%s: %v, want ErrLost", name, err)
+			}
+			wantEnded(t, ctx, done)
+			check.ErrorIs(t, h.Release(t.Context()), ErrLost)
+			seen.want(t, EventAcquired, EventLost)
+			if n := l.extends.Load(); n != 0 {
+				t.Errorf("%s: %d extensions after the deadline, want none", name, n)
+			}
+		})
+	}
 }
 
 // While a machine is suspended, Go's clock stands still.
