@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"regexp"
@@ -123,9 +124,19 @@ func TestURLOfAnotherTopologyIsExplained(t *testing.T) {
 		strings.Replace(sentinel, "redis+sentinel", "redis", 1):  "let REDIS_URL begin with redis+sentinel",
 		strings.Replace(sentinels, "name=main", "name=other", 1): "no such master_name",
 	} {
-		i := begin(t, environ(t, map[string]string{"REDIS_URL": url}))
-		eventually(t, func() bool { return i.log.Says("dependency unavailable", "error", says) })
+		wantExplained(t, url, says)
 	}
+}
+
+// wantExplained checks what the probe says of the Redis at url.
+func wantExplained(t *testing.T, url, says string) {
+	t.Helper()
+	p := newRedisProbe(unreachable(t), labtest.DialURL(t, url), discard)
+	check.Eventually(t, says, func() bool {
+		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+		defer cancel()
+		return strings.Contains(fmt.Sprint(p.check(ctx)), says)
+	})
 }
 
 // A cluster behind a proxy may be set to name no addresses, or host names that it does not have.
@@ -136,10 +147,7 @@ func TestClusterThatNamesNoAddressesIsExplained(t *testing.T) {
 		for _, node := range cluster.Nodes {
 			mustDo(t, labtest.Dial(t, node), "CONFIG SET cluster-preferred-endpoint-type "+endpoint)
 		}
-		i := begin(t, environ(t, map[string]string{"REDIS_URL": cluster.URL}))
-		eventually(t, func() bool {
-			return i.log.Says("dependency unavailable", "error", "cluster-preferred-endpoint-type")
-		})
+		wantExplained(t, cluster.URL, "cluster-preferred-endpoint-type")
 	}
 }
 
