@@ -127,8 +127,7 @@ func TestEveryPackageHasOneComment(t *testing.T) {
 
 func TestDependabotUpdatesEveryModule(t *testing.T) {
 	t.Parallel()
-	config, err := os.ReadFile(".github/dependabot.yml")
-	check.NoError(t, err)
+	config := read(t, ".github/dependabot.yml")
 	for _, pattern := range []string{"go.mod", "*/*/go.mod", "*/*/*/go.mod"} {
 		files, err := filepath.Glob(pattern)
 		if err != nil || len(files) == 0 {
@@ -136,7 +135,7 @@ func TestDependabotUpdatesEveryModule(t *testing.T) {
 		}
 		for _, file := range files {
 			dir := "/" + strings.TrimPrefix(filepath.ToSlash(filepath.Dir(file)), ".")
-			if !strings.Contains(string(config), "\n      - "+dir+"\n") {
+			if !strings.Contains(config, "\n      - "+dir+"\n") {
 				t.Errorf(".github/dependabot.yml does not list %s", dir)
 			}
 		}

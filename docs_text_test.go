@@ -24,10 +24,7 @@ func pages(tb testing.TB) []string {
 
 var (
 	codeBlock = regexp.MustCompile("(?ms)^```(\\w*)\n(.*?)^```$")
-	codeSpan  = regexp.MustCompile("`([^`\n]+)`")
 	comment   = regexp.MustCompile(`(?s)<!--.*?-->`)
-	heading   = regexp.MustCompile(`(?m)^#+ (.+)$`)
-	link      = regexp.MustCompile(`(?:\]\(|src(?:set)?=")([^)"\s]+)`)
 )
 
 // code returns the code spans of a page and the lines of its code blocks,
@@ -39,10 +36,7 @@ func code(text string) (parts []string) {
 		}
 		return ""
 	})
-	for _, m := range codeSpan.FindAllStringSubmatch(text, -1) {
-		parts = append(parts, m[1])
-	}
-	return parts
+	return append(parts, firstGroups("`([^`\n]+)`", text)...)
 }
 
 // words returns the words of all code of a page.
@@ -61,8 +55,6 @@ var (
 	// bin and out are built and not committed.
 	notInRepository = regexp.MustCompile(`^(bin|out)/|^(net/http|database/sql|http/protobuf)$`)
 
-	makeCommand = regexp.MustCompile(`\bmake ([a-z][a-z0-9-]*)`)
-
 	testForm = regexp.MustCompile(`\b(?:Test|Example|Benchmark|Fuzz)[A-Z]\w*`)
 
 	// A setting is written in capitals. A single word counts only with a value,
@@ -79,9 +71,7 @@ func paths(text string) []string {
 
 func makeTargets(text string) (all []string) {
 	for _, part := range code(text) {
-		for _, m := range makeCommand.FindAllStringSubmatch(part, -1) {
-			all = append(all, m[1])
-		}
+		all = append(all, firstGroups(`\bmake ([a-z][a-z0-9-]*)`, part)...)
 	}
 	return all
 }
@@ -135,7 +125,7 @@ func commands(text string) (all []string) {
 
 // anchors returns the anchors that GitHub gives to the headings of a page.
 func anchors(text string) (all []string) {
-	for _, m := range heading.FindAllStringSubmatch(codeBlock.ReplaceAllString(text, ""), -1) {
+	for _, title := range firstGroups(`(?m)^#+ (.+)$`, codeBlock.ReplaceAllString(text, "")) {
 		all = append(all, strings.Map(func(r rune) rune {
 			switch {
 			case r == ' ':
@@ -144,9 +134,17 @@ func anchors(text string) (all []string) {
 				return unicode.ToLower(r)
 			}
 			return -1
-		}, m[1]))
+		}, title))
 	}
 	return all
+}
+
+// firstGroups returns the first group of every match of pattern in text.
+func firstGroups(pattern, text string) (found []string) {
+	for _, m := range regexp.MustCompile(pattern).FindAllStringSubmatch(text, -1) {
+		found = append(found, m[1])
+	}
+	return found
 }
 
 func read(tb testing.TB, path string) string {

@@ -15,20 +15,19 @@ func TestActionsArePinnedByDigest(t *testing.T) {
 	if err != nil || len(files) < 3 {
 		t.Fatalf("workflows %q: %v", files, err)
 	}
-	uses := regexp.MustCompile(`(?m)\buses: *(.*)$`)
 	pinned := regexp.MustCompile(`^[\w.-]+/[\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$`)
 	versions := map[string]string{} // one of each action
 	for _, file := range files {
-		for _, m := range uses.FindAllStringSubmatch(read(t, file), -1) {
-			if !pinned.MatchString(m[1]) {
-				t.Errorf("%s uses %s", file, m[1])
+		for _, used := range firstGroups(`(?m)\buses: *(.*)$`, read(t, file)) {
+			if !pinned.MatchString(used) {
+				t.Errorf("%s uses %s", file, used)
 				continue
 			}
-			action := regexp.MustCompile(`^[^@]+`).FindString(m[1])
-			if other := versions[action]; other != "" && other != m[1] {
-				t.Errorf("%s is used as %s and as %s", action, other, m[1])
+			action, _, _ := strings.Cut(used, "@")
+			if other := versions[action]; other != "" && other != used {
+				t.Errorf("%s is used as %s and as %s", action, other, used)
 			}
-			versions[action] = m[1]
+			versions[action] = used
 		}
 	}
 	if len(versions) < 5 {
@@ -39,15 +38,11 @@ func TestActionsArePinnedByDigest(t *testing.T) {
 // Whatever a README names runs where nothing is installed.
 func TestEveryTargetRunsOnABareMachine(t *testing.T) {
 	t.Parallel()
-	phony := regexp.MustCompile(`(?m)^\.PHONY:(.*)$`).FindStringSubmatch(read(t, "Makefile"))[1]
+	phony := firstGroups(`(?m)^\.PHONY:(.*)$`, read(t, "Makefile"))[0]
 	want := slices.DeleteFunc(strings.Fields(phony), func(target string) bool {
 		return slices.Contains([]string{"help", "install", "go"}, target)
 	})
-	var got []string
-	for _, m := range regexp.MustCompile(`(?m)^ +- ([a-z-]+)$`).FindAllStringSubmatch(
-		read(t, ".github/workflows/bare.yml"), -1) {
-		got = append(got, m[1])
-	}
+	got := firstGroups(`(?m)^ +- ([a-z-]+)$`, read(t, ".github/workflows/bare.yml"))
 	slices.Sort(want)
 	slices.Sort(got)
 	if !slices.Equal(got, want) || len(want) < 20 {

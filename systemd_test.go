@@ -1,11 +1,9 @@
-// Package systemd tests the service's unit.
-package systemd
+package flashsale_test
 
 import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,23 +14,7 @@ import (
 	"example.com/flashsale/internal/lab"
 )
 
-const unit = "flashsale.service"
-
-func read(t *testing.T, path string) string {
-	t.Helper()
-	b, err := os.ReadFile(path)
-	check.NoError(t, err)
-	return string(b)
-}
-
-// firstGroups returns the first group of every match of pattern in text.
-func firstGroups(pattern, text string) []string {
-	var found []string
-	for _, m := range regexp.MustCompile(pattern).FindAllStringSubmatch(text, -1) {
-		found = append(found, m[1])
-	}
-	return found
-}
+const unit = "deploy/systemd/flashsale.service"
 
 // systemd ignores what it does not know, and only logs it.
 func TestSystemdKnowsEveryDirective(t *testing.T) {
@@ -41,7 +23,7 @@ func TestSystemdKnowsEveryDirective(t *testing.T) {
 	if err != nil {
 		t.Skip("there is no systemd-analyze: Linux distributions with systemd have it")
 	}
-	file := filepath.Join(t.TempDir(), unit) // it looks for the program, which is not installed
+	file := filepath.Join(t.TempDir(), filepath.Base(unit)) // it looks for the program, which is not installed
 	text := strings.ReplaceAll(read(t, unit), "/usr/local/bin/api", "/bin/true")
 	check.NoError(t, os.WriteFile(file, []byte(text), 0o644))
 	out, err := exec.CommandContext(t.Context(), analyze, "verify", "--man=no", file).CombinedOutput()
@@ -51,9 +33,9 @@ func TestSystemdKnowsEveryDirective(t *testing.T) {
 }
 
 // Each secret is a credential, and its setting names the file of that credential.
-func TestServiceReadsWhatTheUnitGives(t *testing.T) {
+func TestUnitGivesWhatTheServiceReads(t *testing.T) {
 	t.Parallel()
-	text, config := read(t, unit), read(t, "../../internal/settings/settings.go")
+	text, config := read(t, unit), read(t, "internal/settings/settings.go")
 	secret := firstGroups(`env:"([A-Z_]+)[^"]*"[^\n]* secret:"true"`, config)
 	if len(secret) < 3 {
 		t.Fatalf("settings.go has %d secrets: have they moved?", len(secret))
@@ -79,10 +61,10 @@ func TestServiceReadsWhatTheUnitGives(t *testing.T) {
 	}
 }
 
-func TestServiceDrainsBeforeItIsKilled(t *testing.T) {
+func TestUnitLetsTheServiceDrain(t *testing.T) {
 	t.Parallel()
 	stop := firstGroups(`(?m)^TimeoutStopSec=(\d+)$`, read(t, unit))
-	drain := firstGroups(`env:"DRAIN_TIMEOUT" envDefault:"(\w+)"`, read(t, "../../internal/settings/settings.go"))
+	drain := firstGroups(`env:"DRAIN_TIMEOUT" envDefault:"(\w+)"`, read(t, "internal/settings/settings.go"))
 	if len(stop) != 1 || len(drain) != 1 {
 		t.Fatalf("TimeoutStopSec %q, DRAIN_TIMEOUT %q", stop, drain)
 	}
