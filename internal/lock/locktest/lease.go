@@ -96,11 +96,14 @@ func (s suite) leaseIsNotCutToTheServersUnit(t *testing.T) {
 func (s suite) longestTTLIsKeptOrRefused(t *testing.T) {
 	key := newKey()
 	for _, ttl := range []time.Duration{math.MaxInt64, 100 * 365 * 24 * time.Hour} {
-		lease, err := s.open(t).TryLock(t.Context(), key, ttl)
+		l := s.open(t)
+		lease, err := l.TryLock(t.Context(), key, ttl)
 		if errors.Is(err, lock.ErrInvalid) {
 			continue
 		}
-		check.NoError(t, err)
+		if err != nil { // without a verdict, on a busy machine
+			lease = tryUntilLocked(t, l, key, ttl, true)
+		}
 		time.Sleep(s.shortTTL() + s.promises.Tick)
 		if s.promises.Exclusive {
 			WantLocked(t, s.open(t), key)

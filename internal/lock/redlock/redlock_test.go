@@ -15,7 +15,7 @@ import (
 	"example.com/flashsale/internal/lock/redlock"
 )
 
-func TestMain(m *testing.M) { labtest.Parallel = 20; labtest.Main(m, lab.RedisServer) }
+func TestMain(m *testing.M) { labtest.Main(m, lab.RedisServer) }
 
 func TestConformance(t *testing.T) {
 	t.Parallel()

@@ -23,7 +23,7 @@ func TestMain(m *testing.M) { labtest.Main(m, lab.RedisServer) }
 const (
 	// atOnce is longer than any call that does not wait for the network, also
 	// on a busy machine, and shorter than every timeout of a client.
-	atOnce = 200 * time.Millisecond
+	atOnce = 800 * time.Millisecond
 	// repaired is longer than the repair of a broken subscription: an interval
 	// between repairs, a connection attempt that fails, and another interval.
 	repaired = 5 * time.Second
