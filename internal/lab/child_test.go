@@ -15,10 +15,8 @@ func TestStoppedWatchLeavesChildRunning(t *testing.T) {
 	stopWatch, err := StartChild(child)
 	check.NoError(t, err)
 	stopWatch() // returns after the shell has exited: a signal, if any, has been sent
-	ended := make(chan error, 1)
-	go func() { ended <- child.Wait() }()
 	select {
-	case err := <-ended:
+	case err := <-check.Begin(child.Wait):
 		t.Errorf("the child has ended: %v", err)
 	case <-time.After(50 * time.Millisecond):
 	}

@@ -89,24 +89,20 @@ func TestNginxLimitsRequestsOfAConnection(t *testing.T) {
 func flood(t *testing.T, nginx *lab.Nginx, n int, addresses ...string) map[int]int {
 	t.Helper()
 	var (
-		wg      sync.WaitGroup
 		mu      sync.Mutex
 		replies = map[int]int{}
 	)
-	for i := range n * len(addresses) {
-		wg.Go(func() {
-			of, err := client{nginx, addresses[i%len(addresses)], "/metrics"}.pipeline(150)
-			if err != nil {
-				t.Error(err)
-			}
-			mu.Lock()
-			defer mu.Unlock()
-			for status, count := range of {
-				replies[status] += count
-			}
-		})
-	}
-	wg.Wait()
+	check.AtOnce(n*len(addresses), func(i int) {
+		of, err := client{nginx, addresses[i%len(addresses)], "/metrics"}.pipeline(150)
+		if err != nil {
+			t.Error(err)
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		for status, count := range of {
+			replies[status] += count
+		}
+	})
 	return replies
 }
 
@@ -149,28 +145,24 @@ func TestNginxPassesOnACrowdBehindOneAddress(t *testing.T) {
 	const users = 5000
 	c := client{serve(t, func(http.ResponseWriter, *http.Request) {}, limited()...), "192.0.2.1", "/orders"}
 	var (
-		wg       sync.WaitGroup
 		mu       sync.Mutex
 		statuses = map[int]int{}
-		begin    = make(chan struct{})
+		conns    [users]net.Conn
 	)
-	for range users {
-		conn := connect(t, c.nginx)
-		wg.Go(func() {
-			<-begin
-			status := 0
-			if _, err := io.WriteString(conn, c.request()); err == nil {
-				if resp, err := http.ReadResponse(bufio.NewReader(conn), nil); err == nil {
-					status = resp.StatusCode
-				}
-			}
-			mu.Lock()
-			defer mu.Unlock()
-			statuses[status]++
-		})
+	for i := range conns {
+		conns[i] = connect(t, c.nginx)
 	}
-	close(begin)
-	wg.Wait()
+	check.AtOnce(users, func(i int) {
+		status := 0
+		if _, err := io.WriteString(conns[i], c.request()); err == nil {
+			if resp, err := http.ReadResponse(bufio.NewReader(conns[i]), nil); err == nil {
+				status = resp.StatusCode
+			}
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		statuses[status]++
+	})
 	if statuses[200] == 0 || statuses[200]+statuses[503] != users {
 		t.Errorf("%v, want no 429 for %d", statuses, users)
 	}

@@ -39,11 +39,10 @@ func TestSemiSyncCommitWaitsForTheReplica(t *testing.T) {
 		db := labtest.Open(t, r.Primary.DSN("mysql"))
 		writeRows(t, db, 1)
 		r.Replica.Pause()
-		committed := make(chan error, 1)
-		go func() {
+		committed := check.Begin(func() error {
 			_, err := db.ExecContext(t.Context(), "INSERT INTO test.numbers VALUES (1)")
-			committed <- err
-		}()
+			return err
+		})
 		patience := 20 * time.Second
 		if replica.waits {
 			patience = 500 * time.Millisecond

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"math"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -129,15 +128,11 @@ func TestReleaseWorksAfterItsContextEnded(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	h := mustAcquire(t, c, ctx, Options{})
 	cancel()
-	var group sync.WaitGroup
-	for range 8 {
-		group.Go(func() {
-			if err := h.Release(ctx); err != nil {
-				t.Error(err)
-			}
-		})
-	}
-	group.Wait()
+	check.AtOnce(8, func(int) {
+		if err := h.Release(ctx); err != nil {
+			t.Error(err)
+		}
+	})
 	mustAcquire(t, c, t.Context(), Options{})
 }
 

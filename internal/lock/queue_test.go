@@ -119,7 +119,6 @@ func TestAThousandWaitersNeitherPollNorLeak(t *testing.T) {
 		const waiters = 1000
 		var (
 			l             = newCountingLocker()
-			group         sync.WaitGroup
 			mu            sync.Mutex
 			waiting, most int
 		)
@@ -136,15 +135,12 @@ func TestAThousandWaitersNeitherPollNorLeak(t *testing.T) {
 		}
 		c := New(l, WithObserver(count))
 		first := mustAcquire(t, c, t.Context(), Options{})
-		for range waiters {
-			group.Go(func() {
-				_, err := c.Acquire(t.Context(), "k", Options{Wait: time.Minute})
-				if !errors.Is(err, ErrLocked) || !errors.Is(err, errWaitEnded) {
-					t.Error(err)
-				}
-			})
-		}
-		group.Wait()
+		check.AtOnce(waiters, func(int) {
+			_, err := c.Acquire(t.Context(), "k", Options{Wait: time.Minute})
+			if !errors.Is(err, ErrLocked) || !errors.Is(err, errWaitEnded) {
+				t.Error(err)
+			}
+		})
 		if n := l.tries.Load(); n > 130 {
 			t.Errorf("%d requests in a minute of waiting", n)
 		}
@@ -214,16 +210,12 @@ func TestWaitThatEndsInAnOutageReportsIt(t *testing.T) {
 		c := New(l)
 		first := mustAcquire(t, c, t.Context(), Options{})
 		l.down.Store(true)
-		var group sync.WaitGroup
-		for range 10 {
-			group.Go(func() {
-				_, err := c.Acquire(t.Context(), "k", Options{Wait: 5 * time.Second})
-				if !errors.Is(err, errDown) || !errors.Is(err, errWaitEnded) || errors.Is(err, ErrLocked) {
-					t.Errorf("%v, want the outage, the end of the wait and not ErrLocked", err)
-				}
-			})
-		}
-		group.Wait()
+		check.AtOnce(10, func(int) {
+			_, err := c.Acquire(t.Context(), "k", Options{Wait: 5 * time.Second})
+			if !errors.Is(err, errDown) || !errors.Is(err, errWaitEnded) || errors.Is(err, ErrLocked) {
+				t.Errorf("%v, want the outage, the end of the wait and not ErrLocked", err)
+			}
+		})
 		if _, err := c.Acquire(t.Context(), "k", Options{}); !errors.Is(err, errDown) {
 			t.Errorf("without a wait: %v, want the outage", err)
 		}

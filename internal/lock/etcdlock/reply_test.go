@@ -70,11 +70,10 @@ func TestPlaceAfterALostReplyIsNotAwaitedWithoutEnd(t *testing.T) {
 	check.NoError(t, err)
 	server.Pause()
 	defer server.Resume()
-	found := make(chan error, 1)
-	go func() {
+	found := check.Begin(func() error {
 		_, err := held.findOwn(context.Background(), (*etcdserverpb.RangeResponse)(own))
-		found <- err
-	}()
+		return err
+	})
 	if err := check.Receive(t, "the place", found); err == nil {
 		t.Error("etcd, which stalls, has replied")
 	}

@@ -38,14 +38,13 @@ func followJava(
 		if _, err := acquire(t.Context(), name, lock.Options{}); !errors.Is(err, lock.ErrLocked) {
 			t.Fatalf("Go's attempt while Java holds the lock: %v, want ErrLocked", err)
 		}
-		got := make(chan error, 1)
-		go func() {
+		got := check.Begin(func() error {
 			release, err := acquire(t.Context(), name, lock.Options{Wait: testTimeout})
 			if err == nil {
 				err = release()
 			}
-			got <- err
-		}()
+			return err
+		})
 		time.Sleep(100 * time.Millisecond) // time to begin to wait
 		start := time.Now()
 		th.expect(t, "ok", "unlock", p.java, name)

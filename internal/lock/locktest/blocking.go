@@ -3,7 +3,6 @@ package locktest
 import (
 	"context"
 	"errors"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -65,29 +64,24 @@ func (s suite) doRunsOneFunctionAtATime(t *testing.T) {
 		t.Skip("the driver promises no exclusion")
 	}
 	const clients, perClient = 3, 20
-	var (
-		key   = newKey()
-		count atomic.Int64
-		group sync.WaitGroup
-	)
-	for range clients {
-		c := lock.New(s.open(t))
-		for range perClient {
-			group.Go(func() {
-				err := c.Do(t.Context(), key, lock.Options{TTL: longTTL, Wait: longTTL},
-					func(context.Context, *lock.Lock) error {
-						n := count.Load()
-						time.Sleep(200 * time.Microsecond)
-						count.Store(n + 1)
-						return nil
-					})
-				if err != nil {
-					t.Error(err)
-				}
-			})
-		}
+	var all []*lock.Client
+	for _, l := range s.openEach(t, clients) {
+		all = append(all, lock.New(l))
 	}
-	group.Wait()
+	var count atomic.Int64
+	key := newKey()
+	check.AtOnce(clients*perClient, func(i int) {
+		err := all[i%clients].Do(t.Context(), key, lock.Options{TTL: longTTL, Wait: longTTL},
+			func(context.Context, *lock.Lock) error {
+				n := count.Load()
+				time.Sleep(200 * time.Microsecond)
+				count.Store(n + 1)
+				return nil
+			})
+		if err != nil {
+			t.Error(err)
+		}
+	})
 	if n := count.Load(); n != clients*perClient {
 		t.Errorf("the counter is %d after %d increments", n, clients*perClient)
 	}

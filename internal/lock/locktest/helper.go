@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/lock"
 )
 
@@ -55,15 +56,13 @@ func tryUntilLocked(tb testing.TB, l lock.Locker, key string, ttl time.Duration,
 
 // Wait has l wait for key, and release it. The channel gets the error of what failed, or nil.
 func Wait(ctx context.Context, l lock.BlockingLocker, key string, ttl time.Duration) <-chan error {
-	ended := make(chan error, 1)
-	go func() {
+	return check.Begin(func() error {
 		lease, err := l.Lock(ctx, key, ttl)
 		if err == nil {
 			err = lease.Release(context.WithoutCancel(ctx))
 		}
-		ended <- err
-	}()
-	return ended
+		return err
+	})
 }
 
 // releaseAtLast releases a lease at a server that may have ended.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/anishathalye/porcupine"
 
+	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/lock"
 )
 
@@ -120,17 +121,13 @@ func (s suite) record(t *testing.T) *history {
 	const clients, perClient = 5, 60
 	h := &history{start: time.Now()}
 	key := newKey()
-	var group sync.WaitGroup
-	for client := range clients {
-		l := s.open(t)
-		group.Go(func() {
-			for range perClient {
-				s.useLock(t, h, client, l, key)
-				time.Sleep(rand.N(2 * time.Millisecond))
-			}
-		})
-	}
-	group.Wait()
+	lockers := s.openEach(t, clients)
+	check.AtOnce(clients, func(client int) {
+		for range perClient {
+			s.useLock(t, h, client, lockers[client], key)
+			time.Sleep(rand.N(2 * time.Millisecond))
+		}
+	})
 	return h
 }
 

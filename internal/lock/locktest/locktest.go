@@ -85,6 +85,15 @@ type suite struct {
 	open     func(testing.TB) lock.Locker
 }
 
+// openEach returns n clients.
+func (s suite) openEach(t *testing.T, n int) (lockers []lock.Locker) {
+	t.Helper()
+	for range n {
+		lockers = append(lockers, s.open(t))
+	}
+	return lockers
+}
+
 // shortTTL is a ttl that ends soon, and still leaves time to act before that
 // on a busy machine.
 func (s suite) shortTTL() time.Duration { return max(500*time.Millisecond, s.promises.Tick) }

@@ -27,15 +27,14 @@ type queueSuite struct {
 // wait has the i-th waiter join the queue. It locks until served returns.
 func (q queueSuite) wait(t *testing.T, ctx context.Context, key string, i int, served func()) <-chan error {
 	t.Helper()
-	returned := make(chan error, 1)
-	go func() {
+	returned := check.Begin(func() error {
 		lease, err := q.lockers[i%2].Lock(ctx, key, time.Minute)
 		if err == nil {
 			served()
 			err = lease.Release(context.Background())
 		}
-		returned <- err
-	}()
+		return err
+	})
 	check.Eventually(t, "the waiter is in the queue", func() bool { return q.waiters(t, key) == i+1 })
 	return returned
 }

@@ -3,10 +3,10 @@ package locktest
 import (
 	"context"
 	"errors"
-	"sync"
 	"sync/atomic"
 	"testing"
 
+	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/lock"
 )
 
@@ -47,30 +47,18 @@ func (s suite) oneOfManyConcurrentTryLocksSucceeds(t *testing.T) {
 	if !s.promises.Exclusive {
 		want = clients * perClient
 	}
-	var (
-		key       = newKey()
-		start     = make(chan struct{})
-		succeeded atomic.Int64
-		group     sync.WaitGroup
-	)
-	for range clients {
-		l := s.open(t)
-		for range perClient {
-			group.Go(func() {
-				<-start
-				_ = verdict(t, func(ctx context.Context) error {
-					lease, err := l.TryLock(ctx, key, longTTL)
-					if err == nil {
-						succeeded.Add(1)
-						t.Cleanup(func() { releaseAtLast(lease) })
-					}
-					return err
-				})
-			})
-		}
-	}
-	close(start)
-	group.Wait()
+	key, lockers := newKey(), s.openEach(t, clients)
+	var succeeded atomic.Int64
+	check.AtOnce(clients*perClient, func(i int) {
+		_ = verdict(t, func(ctx context.Context) error {
+			lease, err := lockers[i%clients].TryLock(ctx, key, longTTL)
+			if err == nil {
+				succeeded.Add(1)
+				t.Cleanup(func() { releaseAtLast(lease) })
+			}
+			return err
+		})
+	})
 	if n := succeeded.Load(); n != want {
 		t.Errorf("%d concurrent TryLocks of one key succeeded, want %d", n, want)
 	}

@@ -83,7 +83,7 @@ func (s faultSuite) giveUp(t *testing.T, l lock.Locker, proxy *faultproxy.Proxy)
 // After it the service replies again, and the holder releases the key.
 func (s faultSuite) waitOutlastsAnOutage(t *testing.T) {
 	faulty, healthy, proxy := s.clients(t)
-	key, unknown, acquired := newKey(), make(chan struct{}), make(chan error, 1)
+	key, unknown := newKey(), make(chan struct{})
 	held := MustTryLock(t, healthy, key, longTTL)
 	proxy.Inject(faultproxy.HangRequest, "", faultproxy.Always)
 	retried := sync.OnceFunc(func() { close(unknown) })
@@ -93,10 +93,10 @@ func (s faultSuite) waitOutlastsAnOutage(t *testing.T) {
 		}
 	}))
 	t.Cleanup(c.Close)
-	go func() {
-		acquired <- c.Do(t.Context(), key, lock.Options{TTL: longTTL, Wait: timeout},
+	acquired := check.Begin(func() error {
+		return c.Do(t.Context(), key, lock.Options{TTL: longTTL, Wait: timeout},
 			func(context.Context, *lock.Lock) error { return nil })
-	}()
+	})
 	select {
 	case <-unknown:
 	case err := <-acquired:

@@ -3,7 +3,6 @@ package redislock_test
 import (
 	"errors"
 	"fmt"
-	"sync"
 	"testing"
 	"time"
 
@@ -19,22 +18,18 @@ func TestKeyOfAnotherTypeFailsOnlyItsOwnRequest(t *testing.T) {
 	rdb := labtest.Dial(t, labtest.Redis(t))
 	check.NoError(t, rdb.HSet(t.Context(), "k7", "a", "b").Err())
 	l := redislock.New(rdb)
-	var group sync.WaitGroup
-	for i := range 50 {
-		group.Go(func() {
-			lease, err := l.TryLock(t.Context(), fmt.Sprint("k", i), time.Minute)
-			if i == 7 {
-				locktest.WantUnknown(t, err)
-				return
-			}
-			if err != nil {
-				t.Error(err)
-			} else if err := lease.Release(t.Context()); err != nil {
-				t.Error(err)
-			}
-		})
-	}
-	group.Wait()
+	check.AtOnce(50, func(i int) {
+		lease, err := l.TryLock(t.Context(), fmt.Sprint("k", i), time.Minute)
+		if i == 7 {
+			locktest.WantUnknown(t, err)
+			return
+		}
+		if err != nil {
+			t.Error(err)
+		} else if err := lease.Release(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
 	if kept := rdb.HGet(t.Context(), "k7", "a").Val(); kept != "b" {
 		t.Errorf("the field of the hash is %q, want it unchanged", kept)
 	}
@@ -78,18 +73,14 @@ func TestBatchTellsEachRequestTheTimeLeftOfItsOwnKey(t *testing.T) {
 		}
 		locktest.MustTryLock(t, holder, fmt.Sprint("k", i), time.Duration(i)*time.Hour)
 	}
-	var group sync.WaitGroup
-	for i := range keys {
-		group.Go(func() {
-			_, err := l.TryLock(t.Context(), fmt.Sprint("k", i), time.Minute)
-			locked, told := errors.AsType[*lock.LockedError](err)
-			switch {
-			case i%3 == 0 && err != nil:
-				t.Errorf("TryLock of the free key %d: %v", i, err)
-			case i%3 != 0 && (!told || locked.Left.Round(time.Hour) != time.Duration(i)*time.Hour):
-				t.Errorf("TryLock of key %d: %#v, want %d hours left", i, err, i)
-			}
-		})
-	}
-	group.Wait()
+	check.AtOnce(keys, func(i int) {
+		_, err := l.TryLock(t.Context(), fmt.Sprint("k", i), time.Minute)
+		locked, told := errors.AsType[*lock.LockedError](err)
+		switch {
+		case i%3 == 0 && err != nil:
+			t.Errorf("TryLock of the free key %d: %v", i, err)
+		case i%3 != 0 && (!told || locked.Left.Round(time.Hour) != time.Duration(i)*time.Hour):
+			t.Errorf("TryLock of key %d: %#v, want %d hours left", i, err, i)
+		}
+	})
 }

@@ -5,9 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -98,33 +96,22 @@ func nodeID(t *testing.T, node *lab.Redis) string {
 // releaseEach releases all leases at once.
 func releaseEach(t *testing.T, leases []lock.Lease) {
 	t.Helper()
-	var group sync.WaitGroup
-	for _, lease := range leases {
-		group.Go(func() {
-			if err := lease.Release(t.Context()); err != nil {
-				t.Error(err)
-			}
-		})
-	}
-	group.Wait()
+	check.AtOnce(len(leases), func(i int) {
+		if err := leases[i].Release(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
 }
 
 func lockAll(t *testing.T, l lock.Locker, count int) []lock.Lease {
 	t.Helper()
 	leases := make([]lock.Lease, count)
-	var group sync.WaitGroup
-	for part := range slices.Chunk(leases, count/50) {
-		group.Go(func() {
-			for i := range part {
-				var err error
-				if part[i], err = l.TryLock(t.Context(), fmt.Sprintf("k%p", &part[i]), time.Minute); err != nil {
-					t.Error(err)
-					return
-				}
-			}
-		})
-	}
-	group.Wait()
+	check.AtOnce(count, func(i int) {
+		var err error
+		if leases[i], err = l.TryLock(t.Context(), fmt.Sprint("k", i), time.Minute); err != nil {
+			t.Error(err)
+		}
+	})
 	if t.Failed() {
 		t.FailNow()
 	}

@@ -3,12 +3,12 @@ package redislock_test
 import (
 	"context"
 	"fmt"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
+	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/lab/labtest"
 	"example.com/flashsale/internal/lock"
 	"example.com/flashsale/internal/lock/locktest"
@@ -30,18 +30,14 @@ func TestHangingServerDelaysAcquireBeyondNoLimit(t *testing.T) {
 	c, start := lock.New(l), time.Now()
 	ctx, cancel := context.WithTimeout(t.Context(), timeout)
 	defer cancel()
-	var group sync.WaitGroup
-	for i := range 8 {
-		group.Go(func() {
-			ctx, wait := ctx, time.Duration(-1)
-			if i%2 == 0 {
-				ctx, wait = t.Context(), timeout
-			}
-			_, err := c.Acquire(ctx, fmt.Sprint("other", i), lock.Options{Wait: wait})
-			if d := time.Since(start); err == nil || d > timeout+late {
-				t.Errorf("Acquire returned %v after %s, want an error within %s", err, d, timeout+late)
-			}
-		})
-	}
-	group.Wait()
+	check.AtOnce(8, func(i int) {
+		ctx, wait := ctx, time.Duration(-1)
+		if i%2 == 0 {
+			ctx, wait = t.Context(), timeout
+		}
+		_, err := c.Acquire(ctx, fmt.Sprint("other", i), lock.Options{Wait: wait})
+		if d := time.Since(start); err == nil || d > timeout+late {
+			t.Errorf("Acquire returned %v after %s, want an error within %s", err, d, timeout+late)
+		}
+	})
 }

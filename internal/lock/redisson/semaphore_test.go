@@ -13,6 +13,7 @@ import (
 	"example.com/flashsale/internal/lab/labtest"
 	"example.com/flashsale/internal/lock"
 	"example.com/flashsale/internal/lock/locktest"
+	"example.com/flashsale/internal/lock/redisson"
 )
 
 // A negative number would make permits, and one beyond Java's int none that Java reads.
@@ -45,29 +46,23 @@ func TestSemaphoreHasNeverMoreHoldersThanPermits(t *testing.T) {
 	t.Parallel()
 	const permits, goroutines = 3, 60
 	server := labtest.Redis(t)
-	sem1, sem2 := newClient(t, server).Semaphore("s"), newClient(t, server).Semaphore("s")
-	if set, err := sem1.TrySetPermits(t.Context(), permits); err != nil || !set {
+	semaphores := []redisson.RSemaphore{newClient(t, server).Semaphore("s"), newClient(t, server).Semaphore("s")}
+	if set, err := semaphores[0].TrySetPermits(t.Context(), permits); err != nil || !set {
 		t.Fatal(set, err)
 	}
 	var holders, maxHolders atomic.Int64
-	var group sync.WaitGroup
-	for i := range goroutines {
-		sem := sem1
-		if i%2 == 0 {
-			sem = sem2
+	check.AtOnce(goroutines, func(i int) {
+		sem := semaphores[i%2]
+		check.NoError(t, sem.Acquire(t.Context(), 1))
+		n := holders.Add(1)
+		for old := maxHolders.Load(); n > old && !maxHolders.CompareAndSwap(old, n); old = maxHolders.Load() {
 		}
-		group.Go(func() {
-			check.NoError(t, sem.Acquire(t.Context(), 1))
-			n := holders.Add(1)
-			for old := maxHolders.Load(); n > old && !maxHolders.CompareAndSwap(old, n); old = maxHolders.Load() {
-			}
-			time.Sleep(time.Millisecond)
-			holders.Add(-1)
-			check.NoError(t, sem.Release(t.Context(), 1))
-		})
-	}
-	group.Wait()
-	if n, err := sem1.AvailablePermits(t.Context()); err != nil || n != permits || maxHolders.Load() > permits {
+		time.Sleep(time.Millisecond)
+		holders.Add(-1)
+		check.NoError(t, sem.Release(t.Context(), 1))
+	})
+	n, err := semaphores[0].AvailablePermits(t.Context())
+	if err != nil || n != permits || maxHolders.Load() > permits {
 		t.Errorf("%d free permits at the end, at most %d holders, %v, want %d", n, maxHolders.Load(), err, permits)
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -42,18 +41,14 @@ func TestUserWithoutChannelsReleasesAndWaits(t *testing.T) {
 			}
 		}))
 		const holders = 3
-		var group sync.WaitGroup
-		for range holders {
-			group.Go(func() {
-				held, err := c.Acquire(t.Context(), "k", lock.Options{TTL: time.Hour, Wait: time.Minute})
-				if err != nil {
-					t.Error(err)
-				} else if err := held.Release(t.Context()); err != nil {
-					t.Errorf("Release: %v", err)
-				}
-			})
-		}
-		group.Wait()
+		check.AtOnce(holders, func(int) {
+			held, err := c.Acquire(t.Context(), "k", lock.Options{TTL: time.Hour, Wait: time.Minute})
+			if err != nil {
+				t.Error(err)
+			} else if err := held.Release(t.Context()); err != nil {
+				t.Errorf("Release: %v", err)
+			}
+		})
 		if n := released.Load(); n != holders {
 			t.Errorf("%d locks were released, want %d", n, holders)
 		}
@@ -99,26 +94,20 @@ func TestFullServerRefusesNoReleaseOfABatch(t *testing.T) {
 	rdb := labtest.Dial(t, labtest.Redis(t))
 	l := redislock.New(rdb)
 	leases := make([]lock.Lease, n)
-	var group sync.WaitGroup
-	for i := range n {
-		group.Go(func() {
-			var err error
-			if leases[i], err = l.TryLock(t.Context(), fmt.Sprint("k", i), time.Minute); err != nil {
-				t.Error(err)
-			}
-		})
-	}
-	group.Wait()
+	check.AtOnce(n, func(i int) {
+		var err error
+		if leases[i], err = l.TryLock(t.Context(), fmt.Sprint("k", i), time.Minute); err != nil {
+			t.Error(err)
+		}
+	})
 	fill(t, rdb)
-	for i := range n {
-		group.Go(func() { _, _ = l.TryLock(t.Context(), fmt.Sprint("other", i), time.Minute) })
-		group.Go(func() {
-			if err := leases[i].Release(t.Context()); err != nil {
-				t.Errorf("Release: %v", err)
-			}
-		})
-	}
-	group.Wait()
+	check.AtOnce(2*n, func(i int) {
+		if i >= n {
+			_, _ = l.TryLock(t.Context(), fmt.Sprint("other", i), time.Minute)
+		} else if err := leases[i].Release(t.Context()); err != nil {
+			t.Errorf("Release: %v", err)
+		}
+	})
 }
 
 // How long a held lock has left is told to those who may ask. The others of a batch are
@@ -129,20 +118,14 @@ func TestUserWhoMayNotAskForTheTimeLeftIsRefusedAlone(t *testing.T) {
 	if _, err := l.TryLock(t.Context(), "k", time.Minute); err != nil {
 		t.Fatal(err)
 	}
-	var group sync.WaitGroup
-	for i := range 50 {
-		group.Go(func() {
-			if _, err := l.TryLock(t.Context(), "k", time.Minute); !errors.Is(err, lock.ErrLocked) {
-				t.Errorf("the held one: %v", err)
-			}
-		})
-		group.Go(func() {
-			if _, err := l.TryLock(t.Context(), fmt.Sprint("other", i), time.Minute); err != nil {
-				t.Error(err)
-			}
-		})
-	}
-	group.Wait()
+	check.AtOnce(100, func(i int) {
+		if i%2 == 0 {
+			_, err := l.TryLock(t.Context(), "k", time.Minute)
+			check.ErrorIs(t, err, lock.ErrLocked)
+		} else if _, err := l.TryLock(t.Context(), fmt.Sprint("other", i), time.Minute); err != nil {
+			t.Error(err)
+		}
+	})
 }
 
 func TestSemaphoreAndLatchNeedNeitherChannelNorMemory(t *testing.T) {
