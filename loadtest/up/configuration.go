@@ -2,6 +2,7 @@ package up
 
 import (
 	"cmp"
+	"slices"
 	"strconv"
 
 	"example.com/flashsale/internal/lab"
@@ -29,14 +30,8 @@ func configuration(s *rig.Stack, getenv func(string) string) (c config, err erro
 		return c, nil
 	}
 	c.nginx = lab.StartNginx
-	if getenv("LOCK") != "redlock" { // /v4/pview needs its servers too
-		redlock, err := s.LockServers("redlock")
-		if err != nil {
-			return c, err
-		}
-		c.settings = append(c.settings, redlock...)
-	}
-	c.settings = append(c.settings, rig.LabSettings(cmp.Or(getenv("LOCK"), "redis"),
-		cmp.Or(getenv("LOCK_SCOPE"), "user"), cmp.Or(getenv("COMMIT"), "each"), getenv("GUARDS_OFF"))...)
-	return c, nil
+	redlock, err := s.LockServers("redlock") // for /v4/pview
+	c.settings = slices.Concat(c.settings, redlock, rig.LabSettings(cmp.Or(getenv("LOCK"), "redis"),
+		cmp.Or(getenv("LOCK_SCOPE"), "user"), cmp.Or(getenv("COMMIT"), "each"), getenv("GUARDS_OFF")))
+	return c, err
 }
