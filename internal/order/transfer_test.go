@@ -162,8 +162,9 @@ func TestTransferThatComesTooLateMovesNothing(t *testing.T) {
 			id := s.Split(1, 4, 2)
 			s.Exec(`UPDATE coupons SET stock = 0`)
 			s.Exec(`UPDATE coupon_segments SET stock = 4`)
-			proxy, through := s.Proxied()
-			late, other := s.Instance(through, form), s.Instance()
+			proxy, dsn := labtest.ProxiedMySQL(t, s.DSN)
+			patient := func(c *ordertest.Config) { c.Commit.DB = labtest.Open(t, dsn) } // also on a busy machine
+			late, other := s.Instance(patient, form), s.Instance()
 			held := proxy.Hold("SET stock = stock + ")
 			refused := ordertest.Claim(t.Context(), late, usersOf(0, 2, 1)[0], id)
 			check.Eventually(t, "a transfer is about to be made", held.Caught)
