@@ -68,7 +68,9 @@ func kill(t *testing.T, server Server, durable bool, l lock.Locker) {
 	if !durable {
 		check.ErrorIs(t, verdictOfExtend(t, lease), lock.ErrLost)
 		check.ErrorIs(t, verdict(t, lease.Release), lock.ErrLost)
-		MustTryLock(t, l, key, longTTL)
+		if next := MustTryLock(t, l, key, longTTL); lease.Fence() > 0 && next.Fence() <= lease.Fence() {
+			t.Errorf("fence %d after the loss of all data, want more than %d", next.Fence(), lease.Fence())
+		}
 		return
 	}
 	check.NoError(t, verdictOfExtend(t, lease))

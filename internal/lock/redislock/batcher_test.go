@@ -35,19 +35,6 @@ func TestKeyOfAnotherTypeFailsOnlyItsOwnRequest(t *testing.T) {
 	}
 }
 
-func TestReadOnlyServerLeavesTheOutcomeUnknown(t *testing.T) {
-	t.Parallel()
-	rdb := labtest.Dial(t, labtest.Redis(t))
-	l := redislock.New(rdb)
-	lease := locktest.MustTryLock(t, l, "k", time.Minute)
-	check.NoError(t, rdb.Do(t.Context(), "replicaof", "127.0.0.1", "1").Err())
-	_, err := l.TryLock(t.Context(), "other", time.Minute)
-	locktest.WantUnknown(t, err)
-	locktest.WantUnknown(t, lease.Release(t.Context()))
-	check.NoError(t, rdb.Do(t.Context(), "replicaof", "no", "one").Err())
-	check.NoError(t, lease.Release(t.Context()))
-}
-
 // The reply NOSCRIPT means that the first attempt did nothing. If the second one
 // finds no lease, the lease was lost, and not released by the first.
 func TestReplyNoscriptDoesNotCountAsAnAttempt(t *testing.T) {

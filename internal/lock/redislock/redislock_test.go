@@ -73,8 +73,14 @@ func TestFenceKeyIsInTheSlotOfEveryKeyAndNoKeyOfALock(t *testing.T) {
 
 func TestOutages(t *testing.T) {
 	t.Parallel()
-	server := labtest.Redis(t)
-	locktest.RunOutages(t, server.Server, false, func(tb testing.TB) lock.Locker {
-		return redislock.New(labtest.DialURL(tb, server.URL))
-	})
+	for name, open := range map[string]func(redis.UniversalClient) *redislock.Locker{
+		"New": redislock.New, "Fenced": redislock.Fenced,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server := labtest.Redis(t)
+			locktest.RunOutages(t, server.Server, false,
+				func(tb testing.TB) lock.Locker { return open(labtest.DialURL(tb, server.URL)) })
+		})
+	}
 }
