@@ -27,51 +27,17 @@ func countRows(t *testing.T, db *sqlx.DB) (n int) {
 	return n
 }
 
-// A commit that a suspended replica has not acknowledged returns if replication
-// is asynchronous, and waits for the replica if it is semi-synchronous.
-func TestSemiSyncCommitWaitsForTheReplica(t *testing.T) {
-	t.Parallel()
-	for _, replica := range []struct {
-		start func(*lab.Lab) (*lab.Replication, error)
-		waits bool
-	}{{lab.StartAsyncReplication, false}, {lab.StartSemiSyncReplication, true}} {
-		r := labtest.Start(t, replica.start)
-		db := labtest.Open(t, r.Primary.DSN("mysql"))
-		writeRows(t, db, 1)
-		r.Replica.Pause()
-		committed := check.Begin(func() error {
-			_, err := db.ExecContext(t.Context(), "INSERT INTO test.numbers VALUES (1)")
-			return err
-		})
-		patience := 20 * time.Second
-		if replica.waits {
-			patience = 500 * time.Millisecond
-		}
-		select {
-		case err := <-committed:
-			if replica.waits || err != nil {
-				t.Errorf("the commit has returned without the replica, want it to wait: %v; err %v",
-					replica.waits, err)
-			}
-		case <-time.After(patience):
-			r.Replica.Resume()
-			if err := <-committed; !replica.waits || err != nil {
-				t.Errorf("the commit has waited for the replica, want it to wait: %v; err %v", replica.waits, err)
-			}
-		}
-	}
-}
-
-// The proxy finds the primary, and after its end the promoted replica, without
-// being told.
+// A commit waits for the replica, so that the promoted one has every row. The proxy finds the
+// primary, and after its end the promoted replica, without being told.
 func TestPromotedReplicaHasEveryCommittedRowAndTheProxyFindsIt(t *testing.T) {
 	t.Parallel()
 	r := labtest.Start(t, lab.StartSemiSyncReplication)
 	proxy := labtest.Start(t, func(l *lab.Lab) (*lab.HAProxy, error) {
 		return lab.StartHAProxy(l, nil, lab.OneWriter, r.Primary, r.Replica)
 	})
-	db := labtest.Open(t, proxy.DSN("mysql"))
-	writeRows(t, labtest.Open(t, r.Primary.DSN("mysql")), 100)
+	db, primary := labtest.Open(t, proxy.DSN("mysql")), labtest.Open(t, r.Primary.DSN("mysql"))
+	writeRows(t, primary, 100)
+	commitWaitsFor(t, r.Replica, primary)
 	check.Eventually(t, "the proxy forwards to the primary",
 		func() bool { return db.PingContext(t.Context()) == nil })
 	r.Primary.Kill()
@@ -79,10 +45,28 @@ func TestPromotedReplicaHasEveryCommittedRowAndTheProxyFindsIt(t *testing.T) {
 		func() bool { return db.PingContext(t.Context()) != nil })
 	check.NoError(t, r.Promote(t.Context()))
 	check.Eventually(t, "the proxy forwards to the replica", func() bool {
-		_, err := db.ExecContext(t.Context(), "INSERT INTO test.numbers VALUES (100)")
+		_, err := db.ExecContext(t.Context(), "INSERT INTO test.numbers VALUES (101)")
 		return err == nil
 	})
-	if n := countRows(t, labtest.Open(t, r.Replica.DSN("mysql"))); n != 101 {
-		t.Errorf("the promoted replica has %d rows, want 101", n)
+	if n := countRows(t, labtest.Open(t, r.Replica.DSN("mysql"))); n != 102 {
+		t.Errorf("the promoted replica has %d rows, want 102", n)
+	}
+}
+
+// commitWaitsFor commits one more row while the replica is suspended.
+func commitWaitsFor(t *testing.T, replica *lab.MySQL, primary *sqlx.DB) {
+	t.Helper()
+	replica.Pause()
+	committed := check.Begin(func() error {
+		_, err := primary.ExecContext(t.Context(), "INSERT INTO test.numbers VALUES (100)")
+		return err
+	})
+	select {
+	case err := <-committed:
+		t.Errorf("the commit has returned without the replica, err %v", err)
+		replica.Resume()
+	case <-time.After(500 * time.Millisecond):
+		replica.Resume()
+		check.NoError(t, <-committed)
 	}
 }
