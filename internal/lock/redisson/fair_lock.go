@@ -48,10 +48,7 @@ type RFairLock struct{ locker }
 // while the queue is not empty.
 func (f RFairLock) TryLock(ctx context.Context, key string, ttl time.Duration) (lock.Lease, error) {
 	lease, _, err := f.try(ctx, key, f.c.newOwner(), ttl, 0)
-	if err != nil {
-		return nil, err
-	}
-	return lease, nil
+	return lease, err
 }
 
 // Lock implements lock.BlockingLocker. An error of the server also ends the

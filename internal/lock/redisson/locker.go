@@ -24,15 +24,12 @@ type locker struct {
 // TryLock implements lock.Locker.
 func (l locker) TryLock(ctx context.Context, key string, ttl time.Duration) (lock.Lease, error) {
 	lease, _, err := l.try(ctx, key, l.c.newOwner(), ttl, "")
-	if err != nil {
-		return nil, err
-	}
-	return lease, nil
+	return lease, err
 }
 
 // try sends the acquire script once. With lock.ErrLocked it also returns the
 // script's reply.
-func (l locker) try(ctx context.Context, key, owner string, ttl time.Duration, wait any) (*lease, int64, error) {
+func (l locker) try(ctx context.Context, key, owner string, ttl time.Duration, wait any) (lock.Lease, int64, error) {
 	if err := errors.Join(checkName(key), ctx.Err()); err != nil {
 		return nil, 0, err
 	}

@@ -4,9 +4,9 @@ import (
 	"context"
 	"encoding/hex"
 	"fmt"
-	"strings"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/redis/go-redis/v9"
 
 	"example.com/flashsale/internal/lock"
@@ -27,8 +27,8 @@ var permitSetPermitsScript = script("notify.lua", "permit_set_permits.lua")
 // permitID returns the id of a permit in Redis: 16 bytes, which Redisson shows
 // as 32 hex digits. The owner of a permit is a UUID made by newID.
 func permitID(owner string) string {
-	id, _ := hex.DecodeString(strings.ReplaceAll(owner, "-", ""))
-	return string(id)
+	id, _ := uuid.Parse(owner)
+	return string(id[:])
 }
 
 // PermitExpirableSemaphore returns Redisson's RPermitExpirableSemaphore as a
@@ -48,10 +48,7 @@ type RPermitExpirableSemaphore struct{ RLock }
 // TryLock implements lock.Locker. It acquires one permit.
 func (p RPermitExpirableSemaphore) TryLock(ctx context.Context, key string, ttl time.Duration) (lock.Lease, error) {
 	lease, _, err := p.try(ctx, key, newID(), ttl, "")
-	if err != nil {
-		return nil, err
-	}
-	return lease, nil
+	return lease, err
 }
 
 // SetPermits sets the number of permits of key to n, acquired ones included.

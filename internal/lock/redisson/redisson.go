@@ -30,12 +30,12 @@
 package redisson
 
 import (
-	"crypto/rand"
 	"fmt"
 	"regexp"
 	"strings"
 	"sync/atomic"
 
+	"github.com/google/uuid"
 	"github.com/redis/go-redis/v9"
 
 	"example.com/flashsale/internal/lock"
@@ -69,11 +69,9 @@ func New(rdb redis.UniversalClient) *Client {
 // Go waiters from Java waiters by this digit: a Go waiter sends a heartbeat
 // every second and can be removed after 3 s of silence, a Java waiter cannot.
 func newID() string {
-	var b [16]byte
-	rand.Read(b[:])
-	b[6] = b[6]&0x0f | 0x80
-	b[8] = b[8]&0x3f | 0x80
-	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
+	id := uuid.New()
+	id[6] = id[6]&0x0f | 0x80
+	return id.String()
 }
 
 // newOwner returns the owner of a new lease.

@@ -2,13 +2,12 @@ package zklock
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/go-zookeeper/zk"
+	"github.com/google/uuid"
 )
 
 // openACLUnsafe is ZooKeeper's OPEN_ACL_UNSAFE: every client may do everything.
@@ -16,13 +15,7 @@ var openACLUnsafe = zk.WorldACL(zk.PermAll)
 
 // newID returns the beginning of a node's name. Curator writes a UUID so that a
 // node can be found when the reply with its name was lost.
-func newID() string {
-	var id [16]byte
-	_, _ = rand.Read(id[:])   // never fails
-	id[6] = id[6]&0x0f | 0x40 // version 4
-	id[8] = id[8]&0x3f | 0x80
-	return fmt.Sprintf("_c_%x-%x-%x-%x-%x-", id[:4], id[4:6], id[6:8], id[8:10], id[10:])
-}
+func newID() string { return "_c_" + uuid.NewString() + "-" }
 
 // createNode creates the lease's node, and its directory if need be. When the
 // connection is lost meanwhile, createNode looks for the node, and creates it
