@@ -68,11 +68,12 @@ func TestReadsFollowASwitchover(t *testing.T) {
 	i.createCoupon(t, 9)
 	id := start(t, environ(t, map[string]string{"MYSQL_DSN": nextDSN})).ready(t).createCoupon(t, 9)
 
-	former.MustExec(`SET GLOBAL read_only = ON`)
 	next, err := mysql.ParseDSN(nextDSN)
 	check.NoError(t, err)
+	former.MustExec(`SET GLOBAL read_only = ON`)
+	eventually(t, func() bool { return i.log.Says("dependency unavailable", "error", "read-only") })
 	proxy.Retarget(next.Addr)
-	eventually(t, func() bool { return i.log.Says("dependency available", "dependency", "mysql") })
+	i.ready(t)
 	wantStatus(t, i.get(t, "/coupons/"+id, tokenFor(t, 1, auth.RoleUser)), 200)
 }
 
