@@ -33,7 +33,7 @@ func TestMetricsTellWhatRuns(t *testing.T) {
 // The service is stopped while a claim waits for a row that the test has locked.
 func TestDrainServesRequestsInFlight(t *testing.T) {
 	t.Parallel()
-	env := environ(t, map[string]string{"DRAIN_DELAY": "300ms"})
+	env := environ(t, map[string]string{"DRAIN_DELAY": "300ms", "CLAIM_TIMEOUT": "20s"}) // a busy machine stalls
 	i := start(t, env).ready(t)
 	id := i.createCoupon(t, 1)
 	db := labtest.Open(t, env["MYSQL_DSN"])
