@@ -61,7 +61,7 @@ func (t *trial) playTurns(ctx context.Context) error {
 	}
 	err := t.strikeAtRandom(ctx, rand.New(rand.NewPCG(t.seed, 0)), end)
 	turns.Wait()
-	rig.Sleep(ctx, leaseTime/2) // until the holders have opened again what the last fault has closed
+	rig.Sleep(ctx, leaseTime/2+t.returns) // until the holders have opened again what the last fault has closed
 	t.awaitFree()
 	return err
 }
