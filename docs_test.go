@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode"
 )
 
 // The tests in this file check what the documentation says against the
@@ -16,6 +17,11 @@ func TestWhatPagesNameExists(t *testing.T) {
 	t.Parallel()
 	makefile, tests := "\n"+read(t, "Makefile"), sources(t, isTest)
 	source := sources(t, func(path string) bool { return !isTest(path) && filepath.Ext(path) != ".md" })
+	words := map[string]bool{} // a part of a setting's name is no setting
+	apart := func(r rune) bool { return r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r) }
+	for word := range strings.FieldsFuncSeq(source, apart) {
+		words[word] = true
+	}
 	kinds := map[string]struct {
 		named  func(text string) []string
 		exists func(name string) bool
@@ -27,8 +33,7 @@ func TestWhatPagesNameExists(t *testing.T) {
 		"make target": {makeTargets, func(name string) bool { return strings.Contains(makefile, "\n"+name+":") }},
 		"test":        {testNames, func(name string) bool { return strings.Contains(tests, "\nfunc "+name+"(") }},
 		"setting": {settings, func(name string) bool {
-			known := strings.Contains(source, strings.TrimSuffix(name, "_FILE"))
-			return known || name == "SSL_CERT_FILE" // crypto/x509 reads it
+			return words[strings.TrimSuffix(name, "_FILE")] || name == "SSL_CERT_FILE" // crypto/x509 reads it
 		}},
 		"name": {snakeNames, func(name string) bool { return strings.Contains(source, name) }},
 		"command": {commands, func(command string) bool {
