@@ -58,7 +58,7 @@ func causes(t *testing.T) map[error]func(*fixture) response {
 			rdb := labtest.DialURL(t, labtest.SharedRedis(t).URL)
 			name := labtest.Name(t)
 			for _, day := range []time.Time{time.Now(), time.Now().AddDate(0, 0, 1)} {
-				rdb.HSet(t.Context(), name+":"+day.UTC().Format("2006:01:02"), "n", uint32(math.MaxUint32))
+				rdb.HSet(t.Context(), name+":"+day.UTC().Format("2006:01:02"), "s", uint32(math.MaxUint32))
 			}
 			f.cfg.CouponIDs = idgen.New(rdb, name)
 			return f.do("POST", "/coupons", adminToken(t),

@@ -3,7 +3,6 @@
 -- ARGV[1] size of the block   ARGV[2] first second of the day (Unix)   ARGV[3] the key's TTL in seconds
 -- Returns {last number of the block, second of its ids (Unix)}
 --         {0, second}   the second is in another day: call again for that day
---         {-1, second}  the day's 2^32 numbers are used up
 
 -- stored returns a field's number, or nil if there is none. What is no number,
 -- or NaN, must not become part of an id.
@@ -18,23 +17,19 @@ end
 
 local time = redis.call('TIME')
 local now, day = tonumber(time[1]), tonumber(ARGV[2])
-local last = stored('s')
-local second
-if last then
-  second = math.max(now, last) -- the clock may have stepped back
-else
-  second = now + 1 -- ids of a lost counter have this second or an earlier one
+local n, last = stored('n'), stored('s')
+local second = math.max(now, last or 0) -- the clock may have stepped back
+if not (n and last and n + ARGV[1] <= 4294967295) then
+  -- Ids of a counter that is lost, or whose numbers are used up, have this second or an earlier
+  -- one. A block is a thousand numbers at most and takes more than a microsecond: a counter that
+  -- begins later in a second begins above all numbers of one that was lost in it.
+  n, second = 2147483648 + tonumber(time[2]) * 1000, second + 1
 end
 if second < day or second >= day + 86400 then
   local today = now >= day and now < day + 86400
   return {0, today and second or now}
 end
--- A block is a thousand numbers at most and takes more than a microsecond: a counter
--- that begins later in a second begins above all numbers of one that was lost in it.
-local n = (stored('n') or 2147483648 + tonumber(time[2]) * 1000) + tonumber(ARGV[1])
-if n > 4294967295 then
-  return {-1, second}
-end
+n = n + ARGV[1]
 redis.call('HSET', KEYS[1], 'n', string.format('%.0f', n), 's', second)
 redis.call('EXPIRE', KEYS[1], ARGV[3])
 return {n, second}

@@ -5,17 +5,18 @@
 //
 // Ids are positive, increase from second to second across all instances, and
 // fit a BIGINT. They exceed 2^53, so JSON must carry them as strings. The
-// seconds last until 2094, the numbers for a billion ids a day: a day's counter
-// begins above 2^31, a thousand numbers higher for each microsecond of its second.
+// seconds last until 2094. A day's counter begins above 2^31, a thousand numbers
+// higher for each microsecond of its second, and again when its numbers are used
+// up, which takes a billion ids.
 //
 // Redis alone makes ids unique: one script returns both number and second, so
 // the clocks of the instances do not matter. No id is given twice
 //   - by any number of instances;
 //   - when Redis's clock steps back by up to two days, the lifetime of a day's
 //     counter: the second never falls below the last one used;
-//   - when Redis loses its data, or evicts the counter, however often: a new
-//     counter starts with the next second, and above the numbers of every other
-//     counter that was lost in this second;
+//   - when Redis loses its data, or evicts the counter, however often, or its
+//     numbers are used up: a new counter starts with the next second, and above the
+//     numbers of every other counter that was lost in this second;
 //   - by an instance of a version whose counters began at 1.
 //
 // An id may be given twice if Redis loses its data while its clock steps back, or within
@@ -37,8 +38,7 @@ import (
 )
 
 var (
-	// ErrExhausted says that the numbers of the day, or all seconds, are used
-	// up.
+	// ErrExhausted says that Redis's clock shows no second that an id can have.
 	ErrExhausted = errors.New("idgen: exhausted")
 	// ErrInvalid says that a number is not an id.
 	ErrInvalid = errors.New("idgen: not an id")
@@ -157,10 +157,10 @@ func (w *Worker) reserve(ctx context.Context, size int64, today time.Time) (last
 	if err != nil {
 		return 0, 0, fmt.Errorf("%s: %w", key, err)
 	}
-	if len(reply) != 2 || reply[0] > maxSequence || reply[0] > 0 && reply[0] < size {
+	if len(reply) != 2 || reply[0] > maxSequence || reply[0] != 0 && reply[0] < size {
 		return 0, 0, errUnexpected
 	}
-	if since := reply[1] - Epoch.Unix(); reply[0] < 0 || since < 0 || since > maxSecond {
+	if since := reply[1] - Epoch.Unix(); since < 0 || since > maxSecond {
 		on := time.Unix(reply[1], 0).UTC().Format(time.DateOnly)
 		return 0, 0, fmt.Errorf("%w, by Redis's clock on %s", ErrExhausted, on)
 	}

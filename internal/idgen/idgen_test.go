@@ -233,19 +233,25 @@ func TestNewCounterBeforeMidnightBelongsToTheNextDay(t *testing.T) {
 	}
 }
 
-func TestUsedUpNumbersAndSecondsAreExhausted(t *testing.T) {
+func TestCounterThatIsUsedUpBeginsAgain(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2027, 5, 1, 12, 0, 0, 0, time.UTC)
 	w, rdb := clocked(t, now)
 	check.NoError(t, rdb.HSet(t.Context(), "order:2027:05:01", "n", maxSequence-1, "s", now.Unix()).Err())
 	if p := mustParse(t, mustNext(t, w)); p.Sequence != maxSequence || !p.Time.Equal(now) {
-		t.Errorf("the day's last id: %+v", p)
+		t.Errorf("the counter's last id: %+v", p)
 	}
-	for range 2 {
-		if id, err := w.Next(t.Context()); !errors.Is(err, ErrExhausted) {
-			t.Errorf("after the day's last id: %d, %v, want ErrExhausted", id, err)
+	check.NoError(t, w.Check(t.Context()))
+	for n := range int64(10) {
+		if p := mustParse(t, mustNext(t, w)); p.Sequence != start+1+n || !p.Time.Equal(now.Add(time.Second)) {
+			t.Errorf("after the counter's last id: %+v", p)
 		}
 	}
+}
+
+func TestSecondThatNoIDCanHaveIsExhausted(t *testing.T) {
+	t.Parallel()
+	w, rdb := clocked(t, Epoch)
 	setClock(t, rdb, Epoch.Add((maxSecond-1)*time.Second))
 	if id := mustNext(t, w); id <= 0 || id>>sequenceBits != maxSecond {
 		t.Errorf("id of the last second: %d", id)
