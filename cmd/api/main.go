@@ -22,6 +22,8 @@ var version = "unknown"
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second signal ends the program at once
+	// What rotates logs sends a hangup, and Go's runtime ends a program whose log has lost its reader.
+	signal.Ignore(syscall.SIGHUP, syscall.SIGPIPE)
 	if err := run(ctx, os.Args[1:], os.Getenv, os.Stdout, os.Stderr); err != nil {
 		fmt.Fprintln(os.Stderr, "api:", err)
 		os.Exit(1)
