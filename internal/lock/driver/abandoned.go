@@ -10,8 +10,7 @@ import (
 const (
 	// firstRelease bounds the release that is sent while the caller waits.
 	firstRelease = 500 * time.Millisecond
-	// releaseTimeout bounds a release in the background, and is the pause when
-	// no server has replied.
+	// releaseTimeout bounds a release in the background.
 	releaseTimeout = 500 * time.Millisecond
 	// concurrentReleases is how many are sent at once, so that a server that
 	// does not reply delays the releases of the others little.
@@ -22,7 +21,8 @@ const (
 	// longestOutage is how long a release is repeated to a server that never
 	// replies.
 	longestOutage = 10 * time.Minute
-	// retransmission is the shortest interval at which TCP repeats a packet.
+	// retransmission is the shortest interval at which TCP repeats a packet, and the
+	// pause when no server has replied.
 	retransmission = 200 * time.Millisecond
 )
 
@@ -35,7 +35,8 @@ const (
 // that it must have run after the request. That is one which is sent when, since
 // the server's first reply, as much time has passed as between the request and
 // that reply: TCP repeats a packet at intervals that double, so by then the
-// request has arrived if it ever does.
+// request has arrived if it ever does. Until then the intervals of the releases double, too:
+// most requests arrive at once.
 //
 // One goroutine sends the releases. It runs while there are any. The zero value
 // is ready for use, by several goroutines at once.
@@ -67,17 +68,24 @@ func (a *Abandoned) Release(ctx context.Context, requestedAt time.Time, release 
 	a.add(r)
 }
 
-// send sends the release, and reports whether the server has replied. After the
-// first reply it sets the time of the last release.
-func (r *abandonedRequest) send(ctx context.Context) (replied bool) {
+// send sends the release, and reports whether the server has replied, and whether this
+// release was the last. If not, a reply sets the time of the next one.
+func (r *abandonedRequest) send(ctx context.Context) (replied, last bool) {
+	sent := time.Now()
 	if r.release(ctx) != nil {
-		return false
+		return false, false
 	}
 	if r.repliedAt.IsZero() {
 		r.repliedAt = time.Now()
-		r.due = r.repliedAt.Add(r.repliedAt.Sub(r.requestedAt) + retransmission)
+		sent = r.repliedAt
 	}
-	return true
+	passed, all := sent.Sub(r.repliedAt), r.repliedAt.Sub(r.requestedAt)+retransmission
+	next := all
+	for next/2 > max(passed, retransmission) {
+		next /= 2
+	}
+	r.due = r.repliedAt.Add(next)
+	return true, passed >= all
 }
 
 // add adds r and starts the goroutine.
@@ -139,7 +147,7 @@ func (a *Abandoned) run(wake <-chan struct{}) {
 		}
 		select {
 		case <-wake:
-		case <-time.After(releaseTimeout):
+		case <-time.After(retransmission):
 		}
 	}
 }
@@ -176,8 +184,7 @@ func (a *Abandoned) send(requests []*abandonedRequest) (replied bool) {
 	var replies atomic.Int64
 	for _, r := range requests {
 		sending.Go(func() {
-			last := !r.repliedAt.IsZero()
-			replied := r.send(ctx)
+			replied, last := r.send(ctx)
 			if replied {
 				replies.Add(1)
 			}

@@ -51,7 +51,8 @@ func bubble(t *testing.T, test func(*testing.T)) {
 }
 
 // A packet that was repeated after 2^n seconds for the whole outage is repeated
-// once more at the latest when the outage has lasted as long again.
+// once more at the latest when the outage has lasted as long again. Most arrive as
+// soon as the server resumes, and their keys wait for no more than as long again.
 func TestReleaseIsRepeatedUntilTheRequestMustHaveArrived(t *testing.T) {
 	t.Parallel()
 	for _, outage := range []time.Duration{0, time.Second, 7 * time.Second, time.Minute} {
@@ -71,12 +72,15 @@ func TestReleaseIsRepeatedUntilTheRequestMustHaveArrived(t *testing.T) {
 			synctest.Wait()
 			time.Sleep(time.Hour)
 			released := server.released()
-			if len(released) != 2 {
-				t.Fatalf("after an outage of %s: %d releases, want 2", outage, len(released))
-			}
-			first, last := released[0].Sub(request), released[1].Sub(request)
+			first, last := released[0].Sub(request), released[len(released)-1].Sub(request)
 			if first > outage+time.Second || last < 2*first || last > 2*first+time.Second {
 				t.Errorf("after an outage of %s: released after %s and %s", outage, first, last)
+			}
+			for i, at := range released[1:] {
+				since, before := at.Sub(released[0]), released[i].Sub(released[0])
+				if since > 2*before+time.Second || outage == 0 && i > 0 {
+					t.Errorf("after an outage of %s: released %s after the first reply, and then %s", outage, before, since)
+				}
 			}
 		}) // which also fails if a goroutine is left
 	}
@@ -112,8 +116,8 @@ func TestSilentServerHoldsUpNoOtherRelease(t *testing.T) {
 		callers.Wait()
 		server.heal()
 		time.Sleep(30 * time.Second) // three rounds of seven times 16 releases, a second each
-		if n := len(server.released()); n != 2 {
-			t.Errorf("%d releases at the server that replies, want 2", n)
+		if n := len(server.released()); n < 2 {
+			t.Errorf("%d releases at the server that replies, want 2 or more", n)
 		}
 		silent.heal()
 		abandoned.Drain(t.Context())
@@ -150,8 +154,8 @@ func TestDrainEndsWithItsContext(t *testing.T) {
 		}
 		server.heal()
 		time.Sleep(time.Minute)
-		if n := len(server.released()); n != 2 {
-			t.Errorf("%d releases after the outage, want 2", n)
+		if n := len(server.released()); n < 2 {
+			t.Errorf("%d releases after the outage, want 2 or more", n)
 		}
 	})
 }
