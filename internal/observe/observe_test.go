@@ -148,6 +148,24 @@ func TestScrapesShowWhetherPromisesHold(t *testing.T) {
 	}
 }
 
+func TestCouponThatCannotBeAuditedHidesNoOther(t *testing.T) {
+	t.Parallel()
+	db := labtest.DB(t)
+	createCoupon(t, db, 1, 1, time.Hour)
+	createCoupon(t, db, 2, 5, time.Hour)
+	db.MustExec(`ALTER TABLE coupon_updates MODIFY begin_time_from DATETIME(3) NULL`)
+	db.MustExec(`INSERT INTO coupon_updates VALUES ((SELECT id FROM coupon_changes WHERE coupon_id = 1),
+		'', '', NULL, NOW(), NOW(), NOW())`)
+	db.MustExec(`UPDATE coupons SET stock = 3 WHERE id = 2`)
+	r := scraped(t, db)
+	check.Eventually(t, "coupon 2 is audited", func() bool {
+		return gather(t, r)["flashsale_broken_promises undersold"] == 2
+	})
+	if n := gather(t, r)["flashsale_audit_timestamp_seconds"]; n > 0 {
+		t.Error("audits without coupon 1 are called complete")
+	}
+}
+
 // scraped returns a registry whose scrapes audit the coupons of db.
 func scraped(t *testing.T, db *sqlx.DB) *prometheus.Registry {
 	t.Helper()

@@ -2,6 +2,9 @@ package observe
 
 import (
 	"context"
+	"iter"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -14,7 +17,7 @@ import (
 // each promise is broken, and when that was found out.
 //
 // A scrape begins the audits if the last ones are old, and does not wait for
-// them. It shows what the last complete audits found, and nothing before the
+// them. It shows what the last audit of each coupon found, and nothing before the
 // first. So a service without scrapes audits nothing. An audit reads all
 // orders of its coupon by one index, one coupon at a time.
 type Promises struct {
@@ -26,15 +29,17 @@ type Promises struct {
 
 	auditing sync.Mutex // held while audits run, and after Close
 	nextAt   time.Time
+	found    map[int64]order.Audit // by coupon
 }
 
 const (
 	// auditInterval is the least time between the audits of one instance.
 	auditInterval = time.Minute
 	// auditShare bounds the share of one database connection's time: the pause
-	// is so many times as long as the audits took.
+	// is so many times as long as the audits took, and maxPause at most.
 	auditShare = 20
-	// auditTimeout bounds the audits of all coupons.
+	maxPause   = 10 * time.Minute
+	// auditTimeout bounds the audit of a coupon.
 	auditTimeout = 30 * time.Second
 	// auditAfterEnd is how long a coupon is audited after its sale has ended.
 	auditAfterEnd = time.Hour
@@ -71,30 +76,51 @@ func (p *Promises) Collect(out chan<- prometheus.Metric) {
 	}
 }
 
-// auditIfDue audits all coupons, if it is time, and unlocks p.auditing. An audit that fails leaves
-// what is known, with its time: that it grows old is what an alert can see.
+// auditIfDue audits all coupons, if it is time, and unlocks p.auditing.
 func (p *Promises) auditIfDue() {
 	defer p.auditing.Unlock()
 	if time.Now().Before(p.nextAt) {
 		return
 	}
-	ctx, cancel := context.WithTimeout(p.ctx, auditTimeout)
-	defer cancel()
 	start := time.Now()
-	all, err := p.store.AuditAll(ctx, auditAfterEnd)
-	p.nextAt = time.Now().Add(max(auditInterval, auditShare*time.Since(start)))
-	if err != nil {
-		return
+	if p.auditAll() {
+		p.audited.WithLabelValues().Set(float64(start.UnixMilli()) / 1000)
 	}
-	for promise, n := range sum(all) {
-		p.broken.WithLabelValues(promise).Set(float64(n))
-	}
-	p.audited.WithLabelValues().Set(float64(start.UnixMilli()) / 1000)
+	p.nextAt = time.Now().Add(max(auditInterval, min(auditShare*time.Since(start), maxPause)))
 }
 
-func sum(audits []order.Audit) map[string]int {
+// auditAll audits all coupons, and reports whether it has. Of one whose audit fails, what is
+// known remains: that no audits are complete is what an alert can see.
+func (p *Promises) auditAll() (complete bool) {
+	ctx, cancel := context.WithTimeout(p.ctx, auditTimeout)
+	defer cancel()
+	ids, err := p.store.ToAudit(ctx, auditAfterEnd)
+	if err != nil {
+		return false
+	}
+	complete = true
+	found := map[int64]order.Audit{}
+	for _, id := range ids {
+		if found[id], err = p.audit(id); err != nil {
+			found[id], complete = p.found[id], false
+		}
+	}
+	p.found = found
+	for promise, n := range sum(maps.Values(found)) {
+		p.broken.WithLabelValues(promise).Set(float64(n))
+	}
+	return complete
+}
+
+func (p *Promises) audit(id int64) (order.Audit, error) {
+	ctx, cancel := context.WithTimeout(p.ctx, auditTimeout)
+	defer cancel()
+	return p.store.Audit(ctx, id)
+}
+
+func sum(audits iter.Seq[order.Audit]) map[string]int {
 	total := map[string]int{}
-	for _, a := range append(audits, order.Audit{}) { // so that each promise is named
+	for _, a := range slices.AppendSeq([]order.Audit{{}}, audits) { // so that each promise is named
 		for promise, n := range map[string]int{
 			"oversold": a.Oversold(), "duplicates": a.Duplicates(), "undersold": a.Undersold(),
 			"surplus": a.Surplus(), "overdue": a.Overdue, "outside_window": a.OutsideWindow,

@@ -131,23 +131,14 @@ func selectUntil(ctx context.Context) string {
 		limit.Seconds(), limit.Milliseconds())
 }
 
-// AuditAll audits, one after the other, the coupons whose sale has started and
-// has not ended for longer than afterEnd.
-func (s *Store) AuditAll(ctx context.Context, afterEnd time.Duration) ([]Audit, error) {
+// ToAudit returns the ids of the coupons whose sale has started and has not ended for
+// longer than afterEnd.
+func (s *Store) ToAudit(ctx context.Context, afterEnd time.Duration) (ids []int64, err error) {
 	const q = `
 		SELECT id FROM coupons
 		WHERE begin_time <= UTC_TIMESTAMP(3) AND end_time > UTC_TIMESTAMP(3) - INTERVAL ? SECOND`
-	var ids []int64
 	if err := s.db.SelectContext(ctx, &ids, q, int(afterEnd.Seconds())); err != nil {
 		return nil, fmt.Errorf("coupons to audit: %w", err)
 	}
-	audits := make([]Audit, 0, len(ids))
-	for _, id := range ids {
-		a, err := s.Audit(ctx, id)
-		if err != nil {
-			return nil, err
-		}
-		audits = append(audits, a)
-	}
-	return audits, nil
+	return ids, nil
 }
