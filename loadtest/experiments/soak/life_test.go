@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/lab"
 	"example.com/flashsale/internal/lab/labtest"
 	"example.com/flashsale/loadtest/rig"
@@ -15,16 +16,8 @@ func TestMain(m *testing.M) { labtest.Main(m, lab.MySQLServer, lab.RedisServer) 
 // Each state breaks one promise of what happens to an order after its claim.
 func TestLifeOfOrdersIsAudited(t *testing.T) {
 	t.Parallel()
-	labtest.NeedServers(t)
-	s, err := rig.Start()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	s, err := rig.StartIn(labtest.Lab(t))
+	check.NoError(t, err)
 	const (
 		order = `INSERT INTO coupon_orders (id, coupon_id, user_id, number, created_at, used_at, used_ref) VALUES `
 		ended = `INSERT INTO coupon_orders_ended (id, coupon_id, user_id, number, created_at, ended_at, how) VALUES `
@@ -37,6 +30,8 @@ func TestLifeOfOrdersIsAudited(t *testing.T) {
 	use := func(reference string) trial.Operation {
 		return trial.Operation{Kind: trial.Use, Claim: rig.Claim{Order: "7"}, Reference: reference}
 	}
+	sale, err := s.NewSale(t.Context())
+	check.NoError(t, err)
 	for name, test := range map[string]struct {
 		state  []string
 		made   []trial.Operation
@@ -54,26 +49,20 @@ func TestLifeOfOrdersIsAudited(t *testing.T) {
 		"an event that was told twice": {[]string{one}, nil, []string{claimed, claimed}, ""},
 	} {
 		m := &market{Pair: &trial.Pair{Fleet: &rig.Fleet{}}, log: func(string, ...any) {}}
-		if m.Sale, err = s.NewSale(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		if m.events, err = startEvents(s.Lab); err != nil {
-			t.Fatal(err)
-		}
+		m.Sale = sale
+		m.events, err = startEvents(s.Lab)
+		check.NoError(t, err)
+		m.DB.MustExec("DELETE FROM coupon_orders")
+		m.DB.MustExec("DELETE FROM coupon_orders_ended")
 		for _, q := range test.state {
 			m.DB.MustExec(q)
 		}
 		for _, body := range test.events {
-			if err := m.events.redis.Do(t.Context(), "XADD", "flashsale:events", "*", "body", body).Err(); err != nil {
-				t.Fatal(err)
-			}
+			add := m.events.redis.Do(t.Context(), "XADD", "flashsale:events", "*", "body", body)
+			check.NoError(t, add.Err())
 		}
-		if err := auditLife(t.Context(), m, test.made); err != nil {
-			t.Fatal(err)
-		}
-		if err := m.events.audit(t.Context(), m); err != nil {
-			t.Fatal(err)
-		}
+		check.NoError(t, auditLife(t.Context(), m, test.made))
+		check.NoError(t, m.events.audit(t.Context(), m))
 		found := m.All()
 		if (len(found) > 0) != (test.want != "") || len(found) > 0 && !strings.HasPrefix(found[0], test.want) {
 			t.Errorf("%s: %q, want %q", name, found, test.want)
