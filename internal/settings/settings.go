@@ -35,7 +35,7 @@ type Settings struct {
 	MySQLConns  int    `env:"MYSQL_CONNS" envDefault:"24" limits:"1..1000" doc:"size of the connection pool; COMMIT=grouped has a second one of this size for its batches"`
 	RedisURL    string `env:"REDIS_URL,required" secret:"true" doc:"redis://user:password@host:6379/0 or unix:///path; redis+sentinel://host:26379/0?master_name=main&addr=host2:26379; redis+cluster://user:password@host:6379?addr=host2:6379; rediss for TLS"`
 	RedisConns  int    `env:"REDIS_CONNS" envDefault:"32" limits:"1..1000" doc:"size of the connection pool"`
-	RedisPrefix string `env:"REDIS_PREFIX" envDefault:"flashsale:" doc:"begins the keys that are this service's alone: the counters of the ids and, with LOCK=redis or redlock, the locks; at most 14 printable characters, no braces"`
+	RedisPrefix string `env:"REDIS_PREFIX" envDefault:"flashsale:" doc:"begins the keys that are this installation's alone: the counters of the ids, the stream of EVENTS and, with LOCK=redis or redlock, the locks; at most 14 printable characters, no braces"`
 
 	JWTSecret   string   `env:"JWT_SECRET" secret:"true" doc:"verifies tokens (HS256) whose kid is not in JWT_SECRETS: at least 32 bytes, the same on every instance; required without JWT_SECRETS and JWT_JWKS"`
 	JWTSecrets  []string `env:"JWT_SECRETS" secret:"true" doc:"kid=secret, several separated by commas: verify tokens (HS256) by their kid; api token signs with the first"`
