@@ -1,12 +1,14 @@
 package events_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -284,6 +286,42 @@ func TestOneRelayWorksAtATime(t *testing.T) {
 	info := rdb.XInfoStream(t.Context(), stream).Val()
 	if n := info.EntriesAdded - full; n != sold || info.Length >= full {
 		t.Errorf("%d events, want each once, in a stream of %d that keeps about 100,000", n, info.Length)
+	}
+}
+
+// beforePipelines calls itself before each pipeline.
+type beforePipelines func()
+
+func (beforePipelines) DialHook(next redis.DialHook) redis.DialHook          { return next }
+func (beforePipelines) ProcessHook(next redis.ProcessHook) redis.ProcessHook { return next }
+func (before beforePipelines) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []redis.Cmder) error { before(); return next(ctx, cmds) }
+}
+
+// Behind the rows that a long snapshot keeps, a read from the first on takes long. A row of a
+// transaction that commits late waits for the next look.
+func TestReadsGoOnWhereTheLastHasEnded(t *testing.T) {
+	t.Parallel()
+	s := ordertest.NewSale(t)
+	const insert = `INSERT INTO coupon_events (id, created_at, body) VALUES (?, UTC_TIMESTAMP(3), ?)`
+	var want []string
+	for id := range 250 {
+		want = append(want, fmt.Sprint(id+10))
+		s.Exec(insert, id+10, want[id])
+	}
+	rdb := labtest.Dial(t, s.Redis)
+	rdb.AddHook(beforePipelines(sync.OnceFunc(func() { s.Exec(insert, 9, "late") })))
+	r := events.NewRelay(events.Config{DB: labtest.Open(t, s.DSN), Redis: rdb, Stream: stream,
+		Locks: lock.New(lock.None()), Lock: "events"})
+	r.Run(func(err error) { t.Error(err) })
+	t.Cleanup(r.Close)
+	check.Eventually(t, "all is published", func() bool { return waiting(s) == 0 })
+	var told []string
+	for _, m := range rdb.XRange(t.Context(), stream, "-", "+").Val() {
+		told = append(told, m.Values["body"].(string))
+	}
+	if want = append(want, "late"); !slices.Equal(told, want) {
+		t.Errorf("%v are published, want %v", told, want)
 	}
 }
 

@@ -23,6 +23,9 @@ const (
 	// needs less than a timeout for it. A row may have more than maxBytes.
 	maxRows  = 100
 	maxBytes = 256 << 10
+	// maxRounds bounds how often reads go on where the last one has ended. What a
+	// transaction that has committed late has written before there waits for as long.
+	maxRounds = 100
 	// maxLen is about how many events the stream keeps.
 	maxLen = 100_000
 	// roundTimeout bounds the work on what is published at a time.
@@ -102,36 +105,43 @@ func (r *Relay) Close() {
 
 // look publishes the events that wait. It returns lock.ErrLocked if another instance does.
 func (r *Relay) look() error {
-	waiting, err := r.read(r.ctx, 1)
+	waiting, err := r.read(r.ctx, 0, 1)
 	if err != nil || len(waiting) == 0 {
 		return err
 	}
 	return r.Locks.Do(r.ctx, r.Lock, lock.Options{TTL: lockTTL, Class: "events"},
-		func(ctx context.Context, _ *lock.Lock) error { return r.publishAll(ctx) })
+		func(ctx context.Context, _ *lock.Lock) error { return r.publishAll(ctx, waiting[0].ID) })
 }
 
-func (r *Relay) publishAll(ctx context.Context) error {
-	for {
-		more, err := r.publishSome(ctx)
+// publishAll publishes the events from an id on. While a long snapshot keeps the rows that are
+// deleted, a read from the first on takes longer than what it finds.
+func (r *Relay) publishAll(ctx context.Context, from int64) error {
+	for range maxRounds {
+		last, more, err := r.publishSome(ctx, from)
 		if err != nil || !more {
 			return err
 		}
+		from = last
 	}
+	return nil
 }
 
-// publishSome publishes the oldest events, and reports whether it has read some that still
-// wait, or as many as it may.
-func (r *Relay) publishSome(ctx context.Context) (more bool, err error) {
+// publishSome publishes the oldest events from an id on. It returns the last that it has published,
+// and whether it has read some that still wait, or as many as it may.
+func (r *Relay) publishSome(ctx context.Context, from int64) (last int64, more bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, roundTimeout)
 	defer cancel()
-	rows, err := r.read(ctx, maxRows)
+	rows, err := r.read(ctx, from, maxRows)
 	if err != nil || len(rows) == 0 {
-		return false, err
+		return 0, false, err
 	}
 	added, err := r.add(ctx, rows)
 	r.published.Add(int64(len(added)))
-	more = len(rows) == maxRows || len(added) < len(rows)
-	return more, errors.Join(err, r.remove(context.WithoutCancel(ctx), added))
+	err = errors.Join(err, r.remove(context.WithoutCancel(ctx), added))
+	if err != nil {
+		return 0, false, err
+	}
+	return added[len(added)-1].ID, len(rows) == maxRows || len(added) < len(rows), nil
 }
 
 // A row is an event in the table.
@@ -142,14 +152,14 @@ type row struct {
 	Age      int64 // in microseconds
 }
 
-// read returns up to n of the oldest events.
-func (r *Relay) read(ctx context.Context, n int) (rows []row, err error) {
+// read returns up to n of the oldest events from an id on.
+func (r *Relay) read(ctx context.Context, from int64, n int) (rows []row, err error) {
 	ctx, cancel := context.WithTimeout(ctx, roundTimeout)
 	defer cancel()
 	const q = `
 		SELECT id, coupon_id, body, TIMESTAMPDIFF(MICROSECOND, created_at, UTC_TIMESTAMP(3)) AS age
-		FROM coupon_events ORDER BY id LIMIT ?`
-	if err := r.DB.SelectContext(ctx, &rows, q, n); err != nil {
+		FROM coupon_events WHERE id >= ? ORDER BY id LIMIT ?`
+	if err := r.DB.SelectContext(ctx, &rows, q, from, n); err != nil {
 		return nil, fmt.Errorf("read events: %w", err)
 	}
 	oldest := time.Duration(0)
