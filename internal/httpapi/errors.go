@@ -168,9 +168,9 @@ func (a *API) problem(ctx context.Context, route string, err error) *Problem {
 	return p
 }
 
-// outageInterval is the least time between two log entries of unavailable requests:
-// while a server is unavailable, every request fails.
-const outageInterval = 10 * time.Second
+// logInterval is the least time between two log entries of unavailable requests, or of invalid
+// tokens: while a server is unavailable, or a setting is wrong, every request fails.
+const logInterval = 10 * time.Second
 
 // problemOf returns the problem for an error of another package.
 func problemOf(err error) *Problem {

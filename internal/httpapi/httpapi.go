@@ -73,6 +73,7 @@ type API struct {
 	tracer   tracing.Tracer
 	metrics  *observe.Requests
 	outage   rate.Sometimes // says when to log that requests are unavailable
+	invalid  rate.Sometimes // says when to log why a token is refused
 	failing  sync.Map       // the causes by the names of the probes that failed the last time
 	probes   *batchread.Reader[struct{}, struct{}, []error]
 	audits   *batchread.Reader[int64, struct{}, order.Audit] // by coupon: each occupies a connection for long
@@ -88,8 +89,8 @@ func New(c Config) *API {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
-	a := &API{cfg: c, tracer: tracing.New(c.Traces), outage: rate.Sometimes{Interval: outageInterval},
-		delayed: make(chan struct{}, min(maxDelayed, c.Connections/2)),
+	a := &API{cfg: c, tracer: tracing.New(c.Traces), delayed: make(chan struct{}, min(maxDelayed, c.Connections/2)),
+		outage: rate.Sometimes{Interval: logInterval}, invalid: rate.Sometimes{Interval: logInterval},
 		suspect: make(chan struct{}, 1), clientIP: clientIP(c.TrustedProxies)}
 	a.probes = batchread.New(neverSlow, a.runProbes)
 	a.audits = batchread.New(neverSlow, a.runAudit)

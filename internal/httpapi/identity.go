@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"context"
+	"errors"
 	"net/http"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -41,6 +42,9 @@ func (a *API) authenticate(w http.ResponseWriter, r *http.Request) (auth.Identit
 	_, span := a.tracer.Start(r.Context(), "identity")
 	id, err := a.cfg.Verifier.Authenticate(r.Header.Get("Authorization"))
 	tracing.End(span, err)
+	if errors.Is(err, auth.ErrInvalidToken) {
+		a.invalid.Do(func() { a.cfg.Log.InfoContext(r.Context(), "token refused", "error", err.Error()) })
+	}
 	switch {
 	case err != nil:
 		a.limitAddress(problemOf(err)).ServeHTTP(w, r)

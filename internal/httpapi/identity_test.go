@@ -27,6 +27,9 @@ func (f *fixture) requestsNeedAValidToken(t *testing.T) {
 			}
 		}
 	}
+	if log := f.log.String(); strings.Count(log, "token is malformed") != 1 { // of two
+		t.Errorf("the log does not say once why tokens are refused: %s", log)
+	}
 }
 
 func (f *fixture) identityIsCheckedBeforeInput(t *testing.T) {
