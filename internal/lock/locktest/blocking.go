@@ -14,14 +14,18 @@ import (
 func (s suite) lockReturnsWhenItsContextEnds(t *testing.T) {
 	l, key := mustBe[lock.BlockingLocker](t, s.open(t)), newKey()
 	first := MustTryLock(t, s.open(t), key, longTTL)
-	ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
-	defer cancel()
-	_, err := l.Lock(ctx, key, longTTL)
-	if !errors.Is(err, lock.ErrLocked) || !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("Lock whose context ended: %v, want ErrLocked and the cause of the context", err)
+	err := error(nil)
+	for wait := 100 * time.Millisecond; !errors.Is(err, lock.ErrLocked); wait *= 2 {
+		if wait > timeout {
+			t.Fatalf("Lock whose context ended: %v, want ErrLocked", err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), wait)
+		_, err = l.Lock(ctx, key, longTTL) // may not hear of the holder in time on a busy machine
+		cancel()
 	}
+	check.ErrorIs(t, err, context.DeadlineExceeded)
 	check.NoError(t, first.Release(t.Context()))
-	MustTryLock(t, s.open(t), key, longTTL) // the cancelled waiter is no longer queued
+	eventuallyTryLock(t, s.open(t), key) // no cancelled waiter is left in the queue
 }
 
 // A signallingLocker closes locking at the first call of Lock.
