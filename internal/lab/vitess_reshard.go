@@ -59,14 +59,13 @@ func (v *Vitess) Reshard(ctx context.Context) error {
 		return err
 	}
 	err = eventually(func(ctx context.Context) error { // refused until the new tablets are ready
-		err := do(ctx, "create", "--source-shards", strings.Join(sources, ","),
+		return do(ctx, "create", "--source-shards", strings.Join(sources, ","),
 			"--target-shards", strings.Join(ranges(n), ","))
-		if err != nil {
-			return err
-		}
-		return expectStreams(ctx, targets)
 	})
-	if err == nil { // refused until all is copied
+	if err == nil {
+		err = within(copyTimeout, func(ctx context.Context) error { return expectCopies(ctx, targets) })
+	}
+	if err == nil {
 		err = within(copyTimeout, func(ctx context.Context) error { return do(ctx, "switchtraffic") })
 	}
 	if err == nil {
@@ -75,19 +74,20 @@ func (v *Vitess) Reshard(ctx context.Context) error {
 	return err
 }
 
-// expectStreams checks that rows are being copied to each of shards: to switch traffic to one that is
-// empty is not refused.
-func expectStreams(ctx context.Context, shards []*Shard) error {
+// expectCopies checks that each of shards has all rows. While they are copied Vitess refuses to switch
+// traffic, but not before the copy has begun.
+func expectCopies(ctx context.Context, shards []*Shard) error {
 	for _, s := range shards {
-		var n int
+		var all bool
 		err := s.Tablets[0].MySQL.withDB(func(db *sqlx.DB) error {
-			return db.GetContext(ctx, &n, "SELECT COUNT(*) FROM _vt.vreplication")
+			const q = `SELECT COALESCE(MIN(state = 'Running' AND pos <> ''), FALSE) FROM _vt.vreplication`
+			return db.GetContext(ctx, &all, q)
 		})
 		if err != nil {
 			return err
 		}
-		if n == 0 {
-			return fmt.Errorf("lab: nothing is copied to shard %s", s.path)
+		if !all {
+			return fmt.Errorf("lab: not all is copied to shard %s", s.path)
 		}
 	}
 	return nil
