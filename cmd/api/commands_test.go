@@ -1,15 +1,17 @@
 package main
 
 import (
-	"context"
 	"io"
 	"net"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"example.com/flashsale/internal/check"
+	"example.com/flashsale/internal/lab"
 	"example.com/flashsale/internal/lab/labtest"
 )
 
@@ -91,19 +93,36 @@ func TestHealthFollowsReadiness(t *testing.T) {
 	}
 }
 
-func TestServiceGoesOnWhileNobodyReadsItsLog(t *testing.T) {
+// The pipe of its log is full from the start, and then has no reader.
+func TestNeitherAHangupNorALogThatNobodyReadsEndsAnInstance(t *testing.T) {
 	t.Parallel()
 	dir, err := os.MkdirTemp("", "s")
 	check.NoError(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	env := from(environ(t, map[string]string{"HTTP_ADDR": "unix:" + filepath.Join(dir, "api"), "ACCESS_LOG": "1"}))
-	reader, log := io.Pipe()
-	ctx, stop := context.WithCancel(t.Context())
-	done := check.Begin(func() error { return run(ctx, nil, env, io.Discard, log) })
-	eventually(t, func() bool { return run(ctx, []string{"health"}, env, io.Discard, io.Discard) == nil })
-	stop()
-	check.NoError(t, check.Receive(t, "the instance ends", done))
+	env := environ(t, map[string]string{"HTTP_ADDR": "unix:" + filepath.Join(dir, "api"), "ACCESS_LOG": "1"})
+	process := exec.Command(labtest.API(t))
+	for name, value := range env {
+		process.Env = append(process.Env, name+"="+value)
+	}
+	reader, log, err := os.Pipe()
+	check.NoError(t, err)
+	fd := int(log.Fd())
+	for err = syscall.SetNonblock(fd, true); err == nil; {
+		_, err = syscall.Write(fd, make([]byte, 512))
+	}
+	check.NoError(t, syscall.SetNonblock(fd, false))
+	process.Stderr = log
+	stopWatch, err := lab.StartChild(process)
+	check.NoError(t, err)
+	defer stopWatch()
+	eventually(t, func() bool {
+		return run(t.Context(), []string{"health"}, from(env), io.Discard, io.Discard) == nil
+	})
 	check.NoError(t, reader.Close())
+	for _, signal := range []syscall.Signal{syscall.SIGHUP, syscall.SIGTERM} { // when it drains, it logs so
+		check.NoError(t, process.Process.Signal(signal))
+	}
+	check.NoError(t, process.Wait())
 }
 
 func TestWrongUsageIsAnError(t *testing.T) {

@@ -1,20 +1,16 @@
 package main
 
 import (
-	"bufio"
 	"io"
 	"maps"
 	"net"
-	"os/exec"
 	"regexp"
 	"runtime"
 	"strings"
-	"syscall"
 	"testing"
 
 	"example.com/flashsale/internal/auth"
 	"example.com/flashsale/internal/check"
-	"example.com/flashsale/internal/lab"
 	"example.com/flashsale/internal/lab/labtest"
 )
 
@@ -71,26 +67,6 @@ func refused(address string) bool {
 	}
 	_ = conn.Close()
 	return false
-}
-
-func TestNeitherAHangupNorALogThatNobodyReadsEndsAnInstance(t *testing.T) {
-	t.Parallel()
-	process := exec.Command(labtest.API(t))
-	for name, value := range environ(t, nil) {
-		process.Env = append(process.Env, name+"="+value)
-	}
-	log, err := process.StderrPipe()
-	check.NoError(t, err)
-	stopWatch, err := lab.StartChild(process)
-	check.NoError(t, err)
-	defer stopWatch()
-	for lines := bufio.NewScanner(log); lines.Scan() && !strings.Contains(lines.Text(), `"listening"`); {
-	}
-	check.NoError(t, log.Close())
-	for _, signal := range []syscall.Signal{syscall.SIGHUP, syscall.SIGTERM} { // when it drains, it logs so
-		check.NoError(t, process.Process.Signal(signal))
-	}
-	check.NoError(t, process.Wait())
 }
 
 func TestTakenAddressIsAnError(t *testing.T) {
