@@ -87,7 +87,7 @@ func (l *Lock) Context() context.Context {
 
 // Release releases the lock. It returns ErrLost, with the reason, if the lock
 // was lost before, and another error if the outcome is unknown: the lock then
-// ends with its lease. Cancelling ctx does not stop the release. Every further
+// ends with its lease at the latest. Cancelling ctx does not stop the release. Every further
 // call returns the result of the first.
 func (l *Lock) Release(ctx context.Context) error {
 	l.releasing.Lock()

@@ -113,6 +113,7 @@ func (l *lease) Release(ctx context.Context) error {
 	return l.expiry.Release(func() (found, repeated bool, err error) {
 		found, repeated, err = l.delete(ctx)
 		if err != nil {
+			l.abandon(ctx, time.Now())
 			return false, true, fmt.Errorf("etcdlock: release %s: %w", l.key, err)
 		}
 		l.retire(ctx, found)

@@ -86,7 +86,7 @@ func (l *Locker) TryLock(ctx context.Context, key string, ttl time.Duration) (lo
 	if err := errors.Join(err, ctx.Err()); err != nil {
 		return nil, err
 	}
-	held := &lease{mc: l.mc, key: key, token: rand.Text()}
+	held := &lease{locker: l, key: key, token: rand.Text()}
 	start := time.Now()
 	err = l.mc.Add(&memcache.Item{Key: key, Value: []byte(held.token), Expiration: seconds})
 	switch {
@@ -105,9 +105,9 @@ func (l *Locker) Ping(context.Context) error { return l.mc.Ping() }
 
 // A lease is one token stored under one key.
 type lease struct {
-	mc    *memcache.Client
-	key   string
-	token string
+	locker *Locker
+	key    string
+	token  string
 }
 
 // Fence implements lock.Lease. It returns 0: the lease has no fence.
@@ -125,15 +125,19 @@ func (l *lease) Extend(ctx context.Context, ttl time.Duration) error {
 	return nil
 }
 
-// Release implements lock.Lease.
+// Release implements lock.Lease. If its outcome is unknown, it is repeated in the background.
 func (l *lease) Release(ctx context.Context) error {
-	if err := ctx.Err(); err != nil {
-		return err
+	start, err := time.Now(), ctx.Err()
+	if err == nil {
+		err = l.expire(inThePast)
 	}
-	if err := l.expire(inThePast); err != nil {
-		return fmt.Errorf("memcachelock: release %s: %w", l.key, err)
+	if err == nil {
+		return nil
 	}
-	return nil
+	if !errors.Is(err, lock.ErrLost) {
+		l.locker.abandoned.Release(ctx, start, l.remove)
+	}
+	return fmt.Errorf("memcachelock: release %s: %w", l.key, err)
 }
 
 // remove deletes the key if it has the lease's token.
@@ -170,7 +174,7 @@ func (l *lease) expire(expiration int32) error {
 }
 
 func (l *lease) swap(expiration int32) error {
-	item, err := l.mc.Get(l.key)
+	item, err := l.locker.mc.Get(l.key)
 	if err != nil {
 		return err
 	}
@@ -178,7 +182,7 @@ func (l *lease) swap(expiration int32) error {
 		return lock.ErrLost
 	}
 	item.Expiration = expiration
-	return l.mc.CompareAndSwap(item)
+	return l.locker.mc.CompareAndSwap(item)
 }
 
 // expiration returns ttl in whole seconds plus one second, because memcached's

@@ -124,18 +124,3 @@ func TestRepeatedRequestThatComesLateLeavesNoLease(t *testing.T) {
 	l.Drain(t.Context())
 	locktest.MustTryLock(t, mysqllock.NewRows(db), key, time.Minute)
 }
-
-// The key would stay locked until the end of the lease otherwise, with no holder.
-func TestReleaseWithoutAReplyIsRepeated(t *testing.T) {
-	t.Parallel()
-	db, key := labtest.DB(t), labtest.Name(t)
-	l := mysqllock.NewRows(db)
-	held := locktest.MustTryLock(t, l, key, time.Minute)
-	db.SetMaxOpenConns(1)
-	conn, err := db.Connx(t.Context())
-	check.NoError(t, err)
-	locktest.WantUnknown(t, held.Release(shortContext(t)))
-	check.NoError(t, conn.Close())
-	l.Drain(t.Context())
-	check.NoError(t, locktest.MustTryLock(t, l, key, time.Minute).Release(t.Context()))
-}

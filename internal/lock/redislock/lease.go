@@ -2,10 +2,12 @@ package redislock
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync/atomic"
 	"time"
 
+	"example.com/flashsale/internal/lock"
 	"example.com/flashsale/internal/lock/driver"
 	"example.com/flashsale/internal/lock/driver/redisdriver"
 )
@@ -41,8 +43,8 @@ func (l *lease) Extend(ctx context.Context, ttl time.Duration) error {
 	})
 }
 
-// Release implements lock.Lease. If the key was requested twice, the server may run the
-// first request after the release, which is therefore repeated.
+// Release implements lock.Lease. If its outcome is unknown, or the key was requested twice, of
+// which the server may run the first request after the release, it is repeated in the background.
 func (l *lease) Release(ctx context.Context) error {
 	start := time.Now()
 	err := l.expiry.Release(func() (found, repeated bool, err error) {
@@ -51,7 +53,7 @@ func (l *lease) Release(ctx context.Context) error {
 		}
 		return found, l.releases.Load() > 1, err
 	})
-	if err == nil && l.repeated {
+	if !errors.Is(err, lock.ErrLost) && (err != nil || l.repeated) {
 		l.locker.abandoned.Release(ctx, start, l.discard)
 	}
 	return err

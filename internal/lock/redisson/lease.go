@@ -2,10 +2,12 @@ package redisson
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync/atomic"
 	"time"
 
+	"example.com/flashsale/internal/lock"
 	"example.com/flashsale/internal/lock/driver"
 	"example.com/flashsale/internal/lock/driver/redisdriver"
 )
@@ -48,8 +50,8 @@ func (l *lease) Extend(ctx context.Context, ttl time.Duration) error {
 	})
 }
 
-// Release implements lock.Lease. If the lock was requested twice, the server may run
-// the first request after the release, which is therefore repeated.
+// Release implements lock.Lease. If its outcome is unknown, or the lock was requested twice, of
+// which the server may run the first request after the release, it is repeated in the background.
 func (l *lease) Release(ctx context.Context) error {
 	start := time.Now()
 	err := l.expiry.Release(func() (found, repeated bool, err error) {
@@ -59,7 +61,7 @@ func (l *lease) Release(ctx context.Context) error {
 		}
 		return found, l.noReply.Load(), err
 	})
-	if err == nil && l.twice {
+	if !errors.Is(err, lock.ErrLost) && (err != nil || l.twice) {
 		l.locker.c.abandoned.Release(ctx, start, l.discard)
 	}
 	return err
